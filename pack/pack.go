@@ -5,7 +5,7 @@
 // are equal bytes and a digest can be taken over them.
 //
 // The writer appends to a slice the caller owns. The reader walks a slice and
-// never allocates: what it returns aliases the input. Lengths are checked
+// allocates for nothing but the strings of Text: byte strings alias the input. Lengths are checked
 // against the bytes that are left before anything is believed, so hostile
 // input costs no more than its own size. Any MessagePack library reads what is
 // written here; the tests use one as the oracle.

@@ -217,7 +217,9 @@ func (r *Reader) Fixed(dst []byte) {
 }
 
 // Text reads a UTF-8 string.
-func (r *Reader) Text() string {
+func (r *Reader) Text() string { return string(r.text()) }
+
+func (r *Reader) text() []byte {
 	var n uint64
 	switch h := r.head(); {
 	case h&0xe0 == 0xa0:
@@ -230,14 +232,14 @@ func (r *Reader) Text() string {
 		n = r.number(4, math.MaxUint16)
 	default:
 		r.fail("string wanted, found 0x%02x", h)
-		return ""
+		return nil
 	}
 	v := r.take(n)
 	if !utf8.Valid(v) {
 		r.fail("string is not UTF-8")
-		return ""
+		return nil
 	}
-	return string(v)
+	return v
 }
 
 // Array reads the head of an array and returns how many values follow. Since
@@ -275,7 +277,7 @@ func (r *Reader) ArrayOf(n int) (extra int) {
 
 // Skip steps over n values of any kind the format has.
 func (r *Reader) Skip(n int) {
-	for range n {
+	for i := 0; i < n && r.err == nil; i++ {
 		r.skip(0)
 	}
 }
@@ -311,9 +313,9 @@ func (r *Reader) skip(depth int) {
 	case h >= 0xc4 && h <= 0xc6:
 		r.Bin()
 	case h&0xe0 == 0xa0, h >= 0xd9 && h <= 0xdb:
-		_ = r.Text()
+		r.text()
 	default:
-		for range r.Array() {
+		for n := r.Array(); n > 0 && r.err == nil; n-- {
 			r.skip(depth + 1)
 		}
 	}

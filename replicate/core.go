@@ -1,0 +1,318 @@
+package replicate
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"driftless.dev/hlc"
+	"driftless.dev/merkle"
+	"driftless.dev/resource"
+	"driftless.dev/store"
+	"driftless.dev/wire"
+)
+
+// Config is what a core is made of.
+type Config struct {
+	Fleet    wire.Fleet
+	Identity store.Identity
+	// Name and Software are for people.
+	Name, Software string
+	// Boot and Seed are drawn at every start: Boot tells starts apart, Seed
+	// feeds jitter and the choice of peers.
+	Boot, Seed uint64
+	// Published is the log sequence up to which own events were handed over.
+	Published uint64
+	// SyncInterval is the mean time between reconciliations with a random peer.
+	SyncInterval time.Duration
+	// MaxClockOffset bounds how far ahead of the fleet's reference a stamp may
+	// be.
+	MaxClockOffset time.Duration
+}
+
+// Defaults of Config.
+const (
+	DefaultSyncInterval   = 10 * time.Second
+	DefaultMaxClockOffset = 60 * time.Second
+)
+
+// Now is the world as one step sees it.
+type Now struct {
+	Wall time.Time
+	// Mono never steps back; durations and timeouts are measured on it.
+	Mono time.Duration
+	// State pins the store's current state, Summary is the cheap part of it.
+	State   func() store.State
+	Summary func() store.Summary
+}
+
+// Core is the replication state machine. It is not safe for concurrent use:
+// its shell calls Step from one goroutine at a time.
+type Core struct {
+	cfg     Config
+	rng     *rand.Rand
+	now     Now
+	effects []Effect
+	lastID  uint64
+
+	transport Transport
+	members   membership
+	pub       publisher
+	sub       subscriber
+	rec       reconciler
+	counts    Counters
+}
+
+// Counters count what happened since the start.
+type Counters struct {
+	Published, PublishFailures      uint64
+	Received, Rejected, Quarantined uint64
+	Batches                         uint64
+	Applied, Ignored, Unchanged     uint64
+	Conflicts, Clones               uint64
+	Heartbeats, ForeignHeartbeats   uint64
+	Sessions                        map[string]uint64 // by result
+	Pulled, Pushed                  uint64
+}
+
+// NewCore returns a core at the start of its life.
+func NewCore(cfg Config) *Core {
+	if cfg.SyncInterval <= 0 {
+		cfg.SyncInterval = DefaultSyncInterval
+	}
+	if cfg.MaxClockOffset <= 0 {
+		cfg.MaxClockOffset = DefaultMaxClockOffset
+	}
+	c := &Core{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, cfg.Boot))}
+	c.members.peers = map[resource.ID]*Peer{}
+	c.members.acks = map[resource.ID]store.Position{}
+	c.members.told = store.Vector{}
+	c.pub.start(cfg.Published)
+	c.counts.Sessions = map[string]uint64{}
+	for _, r := range sessionResults {
+		c.counts.Sessions[r] = 0
+	}
+	return c
+}
+
+// Input is something that happened.
+type Input interface{ input() }
+
+// Inputs.
+type (
+	// Tick says that time has passed.
+	Tick struct{}
+	// Appended says that the log has grown to Seq.
+	Appended struct{ Seq uint64 }
+	// OutboxRead answers ReadOutbox.
+	OutboxRead struct {
+		Events []resource.Event
+		Last   uint64
+		Err    error
+	}
+	// Published answers Publish.
+	Published struct {
+		ID  uint64
+		Err error
+	}
+	// Message is a stream message.
+	Message struct {
+		At     Cursor
+		Realm  string
+		Origin resource.ID
+		Data   []byte
+	}
+	// Heard is another member's heartbeat.
+	Heard struct{ Data []byte }
+	// Acked is another member's acknowledgement.
+	Acked struct{ Data []byte }
+	// Applied answers Apply.
+	Applied struct {
+		ID     uint64
+		Result store.Applied
+		Err    error
+	}
+	// TookPush says that a push of a peer's was applied to the store.
+	TookPush struct{ Result store.Applied }
+	// Replied answers Request.
+	Replied struct {
+		ID   uint64
+		Data []byte
+		Err  error
+	}
+	// RecordsRead answers ReadRecords.
+	RecordsRead struct {
+		ID     uint64
+		Frames [][]byte
+		Done   int
+		Err    error
+	}
+	// TransportChanged says how the transport stands.
+	TransportChanged struct{ Transport Transport }
+	// SyncNow asks for a reconciliation with a peer, or with any.
+	SyncNow struct{ Peer resource.ID }
+)
+
+func (Tick) input()             {}
+func (Appended) input()         {}
+func (OutboxRead) input()       {}
+func (Published) input()        {}
+func (Message) input()          {}
+func (Heard) input()            {}
+func (Acked) input()            {}
+func (Applied) input()          {}
+func (TookPush) input()         {}
+func (Replied) input()          {}
+func (RecordsRead) input()      {}
+func (TransportChanged) input() {}
+func (SyncNow) input()          {}
+
+// Effect is something to be done. Each that has an ID is answered by one input
+// with the same.
+type Effect interface{ effect() }
+
+// Effects.
+type (
+	// ReadOutbox asks for own events after a log sequence.
+	ReadOutbox struct {
+		After uint64
+		Limit int
+	}
+	// Publish hands a batch to the stream.
+	Publish struct {
+		ID    uint64
+		Realm string
+		Data  []byte
+	}
+	// Broadcast sends a heartbeat.
+	Broadcast struct{ Data []byte }
+	// Request asks a member.
+	Request struct {
+		ID   uint64
+		To   resource.ID
+		Verb string
+		Data []byte
+	}
+	// Apply joins a batch into the store; effects of this kind are done in
+	// order.
+	Apply struct {
+		ID    uint64
+		Batch store.Batch
+		// Refused are records that go into quarantine, with the reason.
+		Refused []store.Incoming
+		Reason  string
+	}
+	// ReadRecords reads records at placement keys.
+	ReadRecords struct {
+		ID     uint64
+		Realm  string
+		Places []merkle.Key
+	}
+	// Stage keeps a cursor for the store's next transaction.
+	Stage struct {
+		Name string
+		Data []byte
+	}
+)
+
+func (ReadOutbox) effect()  {}
+func (Publish) effect()     {}
+func (Broadcast) effect()   {}
+func (Request) effect()     {}
+func (Apply) effect()       {}
+func (ReadRecords) effect() {}
+func (Stage) effect()       {}
+
+// Step takes one input and returns what is to be done, in order. The slice is
+// the caller's.
+func (c *Core) Step(now Now, in Input) []Effect {
+	c.now, c.effects = now, nil
+	switch in := in.(type) {
+	case Tick:
+	case Appended:
+		c.pub.grown(in.Seq)
+	case OutboxRead:
+		c.outboxRead(in)
+	case Published:
+		c.published(in)
+	case Message:
+		c.message(in)
+	case Heard:
+		c.heard(in)
+	case Acked:
+		c.acked(in)
+	case Applied:
+		c.applied(in)
+	case TookPush:
+		c.covered(in.Result)
+	case Replied:
+		c.replied(in)
+	case RecordsRead:
+		c.recordsRead(in)
+	case TransportChanged:
+		c.transportChanged(in.Transport)
+	case SyncNow:
+		c.rec.asked = append(c.rec.asked, in.Peer)
+	}
+	c.membershipDue()
+	c.publish()
+	c.flush()
+	c.syncDue()
+	return c.effects
+}
+
+func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
+
+func (c *Core) id() uint64 {
+	c.lastID++
+	return c.lastID
+}
+
+func (c *Core) transportChanged(t Transport) {
+	was := c.transport
+	c.transport = t
+	if t.Fresh {
+		c.pub.rewind(safetyWindow)
+	}
+	if t.Stream && !was.Stream {
+		c.pub.retryAt = 0
+	}
+	if t.Connected && !was.Connected {
+		c.members.beatAt = 0 // say hello to whoever is there
+		c.rec.joinUntil = c.now.Mono + joinWait
+	}
+}
+
+// Wake returns when the next Tick is due, on the monotonic clock.
+func (c *Core) Wake() time.Duration {
+	at := c.members.beatAt
+	if s := c.rec.session; s != nil {
+		at = min(at, s.deadline)
+	}
+	for _, t := range [...]time.Duration{c.members.ackAt, c.pub.retryAt, c.sub.retryAt, c.rec.dueAt, c.rec.joinUntil} {
+		if t > c.now.Mono && t < at {
+			at = t
+		}
+	}
+	return at
+}
+
+// reference is the fleet's idea of the time: the median of the own and the
+// live members' wall clocks, when there are three or more; else the own one,
+// and then it is not sure enough to refuse anything by.
+func (c *Core) reference() (ref time.Time, sure bool) { return c.members.reference(c.now) }
+
+// tooFar reports whether a record carries a stamp that no sound clock would
+// have issued yet.
+func (c *Core) tooFar(r *resource.Record) bool {
+	ref, sure := c.reference()
+	if !sure {
+		return false
+	}
+	limit := hlc.At(ref.Add(c.cfg.MaxClockOffset).UnixMilli(), 0)
+	for p := range r.Points() {
+		if p.HLC > limit {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,280 @@
+package replicate
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"time"
+
+	"driftless.dev/resource"
+	"driftless.dev/store"
+	"driftless.dev/wire"
+)
+
+const (
+	// heartbeatMin is the period of heartbeats in a small fleet; a large one
+	// stretches it, so that no node's traffic grows with its square.
+	heartbeatMin   = time.Second
+	heartbeatShare = 100
+	// ackDelay gathers acknowledgements to one origin.
+	ackDelay = 20 * time.Millisecond
+	// A member is suspect after suspectAfter periods of silence and lost after
+	// lostAfter.
+	suspectAfter = 3
+	lostAfter    = 10
+)
+
+// Peer is what is known of another member.
+type Peer struct {
+	Instance, Incarnation resource.ID
+	Name, Software        string
+	Boot                  uint64
+	Ready                 bool
+	State                 PeerState
+	// LastHeard is on the wall clock, for people; heardAt is what is measured.
+	LastHeard time.Time
+	heardAt   time.Duration
+	// ClockOffset is how far the member's wall clock is ahead of this node's,
+	// give or take a message's way.
+	ClockOffset time.Duration
+	// Super, Own and VectorDigest are of the last heartbeat.
+	Super        [32]byte
+	Own          store.Position
+	VectorDigest [32]byte
+	// Applied is how far this node's own events are in the member's state.
+	Applied uint64
+	// LastMatch is when both roots were last equal.
+	LastMatch time.Time
+	// differsAt is since when they are not, on the monotonic clock; covered is
+	// this node's vector digest then.
+	differs   bool
+	differsAt time.Duration
+	lastOwn   uint64
+}
+
+// PeerState is how alive a member seems.
+type PeerState uint8
+
+// The states. Silence is not absence: a lost member still counts.
+const (
+	Alive PeerState = iota
+	Suspect
+	Lost
+)
+
+// String returns the state's name.
+func (s PeerState) String() string { return [...]string{"alive", "suspect", "lost"}[s] }
+
+// membership keeps what is heard of the others, and says where this node
+// stands.
+type membership struct {
+	peers  map[resource.ID]*Peer
+	beatAt time.Duration
+	ackAt  time.Duration                  // 0 when nothing waits
+	acks   map[resource.ID]store.Position // by origin incarnation
+	told   store.Vector                   // as the last heartbeat told it
+	ready  bool
+	// foreign is the last reason why a heartbeat was refused.
+	foreign string
+}
+
+// period is the time between heartbeats.
+func (m *membership) period() time.Duration {
+	return max(heartbeatMin, time.Duration(len(m.peers))*heartbeatMin/heartbeatShare)
+}
+
+// sorted returns the peers in a fixed order.
+func (m *membership) sorted() []*Peer {
+	out := make([]*Peer, 0, len(m.peers))
+	for _, id := range sortedIDs(m.peers) {
+		out = append(out, m.peers[id])
+	}
+	return out
+}
+
+// sortedIDs returns a map's keys in byte order, so that nothing depends on the
+// order of a map.
+func sortedIDs[V any](m map[resource.ID]V) []resource.ID {
+	ids := slices.Collect(maps.Keys(m))
+	slices.SortFunc(ids, func(a, b resource.ID) int { return bytes.Compare(a[:], b[:]) })
+	return ids
+}
+
+func (m *membership) byIncarnation(inc resource.ID) *Peer {
+	for _, p := range m.sorted() {
+		if p.Incarnation == inc {
+			return p
+		}
+	}
+	return nil
+}
+
+// reference is the median of the own and the live members' wall clocks, sure
+// with three or more.
+func (m *membership) reference(now Now) (time.Time, bool) {
+	offsets := []time.Duration{0}
+	for _, p := range m.peers {
+		if p.State != Lost {
+			offsets = append(offsets, p.ClockOffset)
+		}
+	}
+	if len(offsets) < 3 {
+		return now.Wall, false
+	}
+	slices.Sort(offsets)
+	mid := offsets[len(offsets)/2]
+	if len(offsets)%2 == 0 {
+		mid = (mid + offsets[len(offsets)/2-1]) / 2
+	}
+	return now.Wall.Add(mid), true
+}
+
+// membershipDue does what time asks for: liveness, heartbeats, acks.
+func (c *Core) membershipDue() {
+	m := &c.members
+	for _, p := range m.peers {
+		silent := c.now.Mono - p.heardAt
+		switch {
+		case silent > lostAfter*m.period():
+			p.State = Lost
+		case silent > suspectAfter*m.period():
+			p.State = Suspect
+		}
+	}
+	if c.now.Mono >= m.beatAt {
+		m.beatAt = c.now.Mono + m.period()
+		if c.transport.Connected {
+			c.emit(Broadcast{Data: c.heartbeat()})
+		}
+	}
+	if m.ackAt > 0 && c.now.Mono >= m.ackAt {
+		c.acknowledge()
+	}
+}
+
+// Standing returns the heartbeat of this moment, without changed entries.
+func (c *Core) Standing(now Now) wire.Heartbeat {
+	s := now.Summary()
+	id := c.cfg.Identity
+	return wire.Heartbeat{
+		Instance: id.Instance, Incarnation: id.Incarnation, Name: c.cfg.Name, Software: c.cfg.Software, Boot: c.cfg.Boot,
+		WallMillis: uint64(max(now.Wall.UnixMilli(), 0)), HLC: s.Head.HLC, Ready: c.members.ready,
+		Own:   wire.Position{Incarnation: id.Incarnation, Seq: s.Head.Own.Seq, HLC: s.Head.Own.HLC, Hash: s.Head.Own.Hash},
+		Super: s.Super, VectorDigest: s.VectorDigest,
+	}
+}
+
+func (c *Core) heartbeat() []byte {
+	hb := c.Standing(c.now)
+	vector := c.now.Summary().Vector
+	for _, inc := range vector.Incarnations() {
+		p := vector[inc]
+		if len(hb.Changed) == wire.MaxChanged {
+			break
+		}
+		if c.members.told[inc].Seq != p.Seq && inc != c.cfg.Identity.Incarnation {
+			c.members.told[inc] = p
+			hb.Changed = append(hb.Changed, wirePosition(inc, p))
+		}
+	}
+	return c.cfg.Fleet.AppendHeartbeat(nil, &hb)
+}
+
+func wirePosition(inc resource.ID, p store.Position) wire.Position {
+	return wire.Position{Incarnation: inc, Seq: p.Seq, HLC: p.HLC, Hash: p.Hash}
+}
+
+// acknowledge tells origins how far their events are here. What cannot be
+// delivered is told by the next heartbeat.
+func (c *Core) acknowledge() {
+	m := &c.members
+	m.ackAt = 0
+	for _, inc := range store.Vector(m.acks).Incarnations() {
+		if p := m.byIncarnation(inc); p != nil && p.State != Lost && c.transport.Connected {
+			ack := wire.Ack{From: c.cfg.Identity.Instance, Position: wirePosition(inc, m.acks[inc])}
+			c.emit(Request{To: p.Instance, Verb: VerbApplied, Data: c.cfg.Fleet.AppendAck(nil, &ack)})
+		}
+		delete(m.acks, inc)
+	}
+}
+
+func (c *Core) acked(in Acked) {
+	ack, err := c.cfg.Fleet.ReadAck(in.Data)
+	if err != nil || ack.Position.Incarnation != c.cfg.Identity.Incarnation {
+		c.counts.Rejected++
+		return
+	}
+	if p := c.members.peers[ack.From]; p != nil {
+		p.Applied = max(p.Applied, ack.Position.Seq)
+	}
+}
+
+// heard takes in a heartbeat and compares roots.
+func (c *Core) heard(in Heard) {
+	hb, err := c.cfg.Fleet.ReadHeartbeat(in.Data)
+	if err != nil {
+		c.counts.ForeignHeartbeats++
+		c.members.foreign = err.Error()
+		return
+	}
+	c.hearHeartbeat(&hb)
+}
+
+func (c *Core) hearHeartbeat(hb *wire.Heartbeat) {
+	if hb.Instance == c.cfg.Identity.Instance {
+		if hb.Boot != c.cfg.Boot {
+			c.counts.Clones++
+		}
+		return
+	}
+	c.counts.Heartbeats++
+	p := c.members.peers[hb.Instance]
+	joined := p == nil || p.State == Lost || p.Boot != hb.Boot
+	if p == nil {
+		p = &Peer{Instance: hb.Instance}
+		c.members.peers[hb.Instance] = p
+	}
+	if p.Incarnation != hb.Incarnation || hb.Own.Seq < p.Own.Seq {
+		p.Applied = 0
+	}
+	p.Incarnation, p.Name, p.Software, p.Boot, p.Ready = hb.Incarnation, hb.Name, hb.Software, hb.Boot, hb.Ready
+	p.State, p.heardAt, p.LastHeard = Alive, c.now.Mono, c.now.Wall
+	p.ClockOffset = time.UnixMilli(int64(min(hb.WallMillis, 1<<48))).Sub(c.now.Wall)
+	p.Super, p.VectorDigest = hb.Super, hb.VectorDigest
+	p.Own = store.Position{Seq: hb.Own.Seq, HLC: hb.Own.HLC, Hash: hb.Own.Hash}
+	for _, e := range hb.Changed {
+		if e.Incarnation == c.cfg.Identity.Incarnation {
+			p.Applied = max(p.Applied, e.Seq)
+		}
+	}
+	c.compare(p, joined)
+}
+
+// compare judges a member's roots against this node's. Equal vectors with
+// different roots have diverged: a session now. Different vectors are behind:
+// a session when that lasts. A member that came back is compared at once.
+func (c *Core) compare(p *Peer, joined bool) {
+	mine := c.now.Summary()
+	if p.Super == mine.Super {
+		p.LastMatch, p.differs = c.now.Wall, false
+		if joined && p.VectorDigest != mine.VectorDigest {
+			c.rec.ask(p.Instance) // equal state, unequal vectors: adopt
+		}
+		return
+	}
+	if !p.differs {
+		p.differs, p.differsAt = true, c.now.Mono
+	}
+	patience := behindPatience
+	if joined || p.VectorDigest == mine.VectorDigest {
+		patience = 0
+	}
+	if c.now.Mono-p.differsAt >= patience {
+		p.differsAt = c.now.Mono
+		c.rec.ask(p.Instance)
+	}
+}
+
+// behindPatience is how long vectors may differ before a session is worth it:
+// the stream usually closes the gap.
+const behindPatience = 2 * time.Second

@@ -1,0 +1,169 @@
+package replicate
+
+import (
+	"time"
+
+	"driftless.dev/resource"
+	"driftless.dev/wire"
+)
+
+const (
+	// safetyWindow is how many log entries are handed over again after a
+	// restart of node or server: the stream's ack is not durable.
+	safetyWindow = 4096
+	// outboxChunk is how many log entries are read at once, outboxWindow how
+	// many chunks may wait for the stream's ack.
+	outboxChunk  = 512
+	outboxWindow = 4
+	// batchBytes bounds the events of one message.
+	batchBytes = 192 << 10
+	// retryMin and retryMax bound the wait after a failed publish.
+	retryMin = 100 * time.Millisecond
+	retryMax = 10 * time.Second
+	// cursorPublished names the publisher's cursor in the store.
+	cursorPublished = "published"
+)
+
+// publisher hands own log entries to the stream, in order, within a window.
+// The outbox is a view of the log past a cursor.
+type publisher struct {
+	head uint64 // of the log
+	read uint64 // read up to here
+	done uint64 // every chunk up to here is acked
+	// chunks wait for acks, in order; each counts what is outstanding.
+	chunks  []*outboxPart
+	byID    map[uint64]*outboxPart
+	reading bool
+	// stale counts answers to reads that a rewind made meaningless.
+	stale   bool
+	retryAt time.Duration // 0 when nothing failed
+	backoff time.Duration
+}
+
+type outboxPart struct {
+	last    uint64
+	waiting int
+}
+
+func (p *publisher) start(published uint64) {
+	p.byID = map[uint64]*outboxPart{}
+	p.done, p.read = published, published
+	p.rewind(safetyWindow)
+}
+
+func (p *publisher) grown(seq uint64) { p.head = max(p.head, seq) }
+
+// rewind goes back by n log entries, forgetting what is outstanding.
+func (p *publisher) rewind(n uint64) {
+	p.done -= min(n, p.done)
+	p.read = p.done
+	p.chunks, p.byID = nil, map[uint64]*outboxPart{}
+	p.stale = p.reading
+}
+
+// publish asks for the next part of the outbox when there is one and the
+// window has room.
+func (c *Core) publish() {
+	p := &c.pub
+	switch {
+	case p.reading || p.read >= p.head || len(p.chunks) >= outboxWindow:
+		return
+	case !c.transport.Stream || p.retryAt > c.now.Mono:
+		return
+	}
+	p.reading, p.retryAt = true, 0
+	c.emit(ReadOutbox{After: p.read, Limit: outboxChunk})
+}
+
+func (c *Core) outboxRead(in OutboxRead) {
+	p := &c.pub
+	p.reading = false
+	if p.stale {
+		p.stale = false
+		return
+	}
+	if in.Err != nil {
+		c.publishFailed()
+		return
+	}
+	part := &outboxPart{last: in.Last}
+	p.read = in.Last
+	p.chunks = append(p.chunks, part)
+	for _, b := range c.batches(in.Events) {
+		id := c.id()
+		p.byID[id] = part
+		part.waiting++
+		c.emit(Publish{ID: id, Realm: b.Realm, Data: c.cfg.Fleet.AppendBatch(nil, &b)})
+	}
+	c.settle()
+}
+
+// batches groups events by realm, in order, within the limits of a message. An
+// event too large for one is left out and said to be missing.
+func (c *Core) batches(events []resource.Event) (out []wire.Batch) {
+	open := map[string]int{} // realm → index of its last batch
+	sizes := map[string]int{}
+	for _, ev := range events {
+		realm := ev.Record.Realm()
+		size := len(ev.AppendTo(nil))
+		i, ok := open[realm]
+		if !ok || sizes[realm]+size > batchBytes || len(out[i].Events) == wire.MaxBatchRecords || out[i].Missing {
+			i = len(out)
+			out = append(out, wire.Batch{Instance: c.cfg.Identity.Instance, Incarnation: c.cfg.Identity.Incarnation, Realm: realm})
+			open[realm], sizes[realm] = i, 0
+		}
+		if size > batchBytes {
+			out[i].Missing = true
+			continue
+		}
+		out[i].Events = append(out[i].Events, ev)
+		sizes[realm] += size
+	}
+	return out
+}
+
+func (c *Core) published(in Published) {
+	p := &c.pub
+	part := p.byID[in.ID]
+	if part == nil {
+		return // of before a rewind
+	}
+	delete(p.byID, in.ID)
+	if in.Err != nil {
+		c.publishFailed()
+		return
+	}
+	c.counts.Published++
+	p.backoff = 0
+	part.waiting--
+	c.settle()
+}
+
+// settle moves the cursor over parts that are acked without a gap.
+func (c *Core) settle() {
+	p := &c.pub
+	was := p.done
+	for len(p.chunks) > 0 && p.chunks[0].waiting == 0 {
+		p.done = p.chunks[0].last
+		p.chunks = p.chunks[1:]
+	}
+	if p.done != was {
+		c.emit(Stage{Name: cursorPublished, Data: encodeSeq(p.done)})
+	}
+}
+
+// publishFailed goes back to what is acked and tries again later: anything but
+// an ack says nothing about whether the stream has the message, and a repeat
+// does no harm.
+func (c *Core) publishFailed() {
+	p := &c.pub
+	c.counts.PublishFailures++
+	p.rewind(0)
+	p.backoff = min(max(2*p.backoff, retryMin), retryMax)
+	p.retryAt = c.now.Mono + c.jitter(p.backoff)
+}
+
+// jitter returns a duration between half of d and d.
+func (c *Core) jitter(d time.Duration) time.Duration {
+	return d/2 + time.Duration(c.rng.Int64N(int64(d/2)+1))
+}

@@ -1,0 +1,312 @@
+package replicate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"driftless.dev/hlc"
+	"driftless.dev/resource"
+	"driftless.dev/store"
+	"driftless.dev/wire"
+)
+
+// Clock is the shell's time: Wall for stamps and people, Mono for durations,
+// After to wait.
+type Clock interface {
+	Wall() time.Time
+	Mono() time.Duration
+	After(time.Duration) <-chan time.Time
+}
+
+// Replicator is the production shell around the core: it owns the goroutines,
+// does what the core asks for and tells it what came of it.
+type Replicator struct {
+	store *store.Store
+	bus   Bus
+	clock Clock
+	log   *slog.Logger
+	resp  responder
+
+	mu      sync.Mutex
+	core    *Core
+	changed chan struct{} // closed and replaced by every step
+
+	applies chan Apply
+	reads   chan Effect
+	poke    chan struct{}
+	group   *errgroup.Group
+	ctx     context.Context
+	slots   chan struct{} // bounds requests in flight
+}
+
+// Bounds of the shell.
+const (
+	maxRequests    = 64
+	requestTimeout = 5 * time.Second
+	// maxBacklog is how many records may wait before the stream is held back.
+	maxBacklog = 4 * applyRecords
+)
+
+// New returns a replicator over a store and a bus.
+func New(s *store.Store, bus Bus, clock Clock, cfg Config, log *slog.Logger) (*Replicator, error) {
+	published, err := s.Cursor(cursorPublished)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Published, err = decodeSeq(published); err != nil {
+		return nil, fmt.Errorf("read publisher's cursor: %w", err)
+	}
+	cfg.Identity = s.Identity()
+	r := &Replicator{
+		store: s, bus: bus, clock: clock, log: log, core: NewCore(cfg), changed: make(chan struct{}),
+		applies: make(chan Apply, 4), reads: make(chan Effect, 8), poke: make(chan struct{}, 1), slots: make(chan struct{}, maxRequests),
+	}
+	r.resp = responder{
+		fleet: cfg.Fleet, store: s, standing: r.standing, admit: r.admit,
+		told:  func(a store.Applied) { r.step(TookPush{Result: a}) },
+		acked: func(data []byte) { r.step(Acked{Data: data}) },
+	}
+	return r, nil
+}
+
+// Run replicates until ctx ends, or until something fails that waiting does
+// not cure.
+func (r *Replicator) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	r.group, r.ctx = g, ctx
+	for _, loop := range []func(context.Context) error{r.ticks, r.watchLog, r.applyLoop, r.readLoop} {
+		g.Go(func() error { return loop(ctx) })
+	}
+	g.Go(func() error { return r.bus.Run(ctx, r) })
+	err := g.Wait()
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func (r *Replicator) now() Now {
+	return Now{Wall: r.clock.Wall(), Mono: r.clock.Mono(), State: r.store.State, Summary: r.store.Summary}
+}
+
+// step gives the core an input and does what it asks for.
+func (r *Replicator) step(in Input) {
+	r.mu.Lock()
+	effects := r.core.Step(r.now(), in)
+	close(r.changed)
+	r.changed = make(chan struct{})
+	r.mu.Unlock()
+	for _, e := range effects {
+		r.do(e)
+	}
+	if len(effects) > 0 {
+		select {
+		case r.poke <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (r *Replicator) do(e Effect) {
+	switch e := e.(type) {
+	case Publish:
+		r.bus.Publish(e.Realm, r.store.Identity().Incarnation, e.Data, func(err error) { r.step(Published{ID: e.ID, Err: err}) })
+	case Broadcast:
+		if err := r.bus.Broadcast(r.store.Identity().Incarnation, e.Data); err != nil {
+			r.log.Debug("heartbeat not sent", "err", err)
+		}
+	case Request:
+		r.request(e)
+	case Stage:
+		r.store.Stage(e.Name, e.Data)
+	case Apply:
+		select {
+		case r.applies <- e:
+		case <-r.ctx.Done():
+		}
+	default:
+		select {
+		case r.reads <- e:
+		case <-r.ctx.Done():
+		}
+	}
+}
+
+// request asks a member from a goroutine of its own, within a bound.
+func (r *Replicator) request(e Request) {
+	select {
+	case r.slots <- struct{}{}:
+	default:
+		if e.ID != 0 {
+			r.group.Go(func() error {
+				r.step(Replied{ID: e.ID, Err: fmt.Errorf("%w: too many requests under way", ErrUnreachable)})
+				return nil
+			})
+		}
+		return
+	}
+	r.group.Go(func() error {
+		defer func() { <-r.slots }()
+		ctx, cancel := context.WithTimeout(r.ctx, requestTimeout)
+		defer cancel()
+		data, err := r.bus.Request(ctx, e.To, e.Verb, e.Data)
+		if e.ID != 0 {
+			r.step(Replied{ID: e.ID, Data: data, Err: err})
+		}
+		return nil
+	})
+}
+
+func (r *Replicator) ticks(ctx context.Context) error {
+	for {
+		r.mu.Lock()
+		wait := r.core.Wake() - r.clock.Mono()
+		r.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.poke:
+			continue
+		case <-r.clock.After(max(wait, time.Millisecond)):
+			r.step(Tick{})
+		}
+	}
+}
+
+// watchLog tells the core of every growth of the log.
+func (r *Replicator) watchLog(ctx context.Context) error {
+	for {
+		changed, head := r.store.Changed()
+		if err := r.store.Err(); err != nil {
+			return err
+		}
+		r.step(Appended{Seq: head.Seq})
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+func (r *Replicator) applyLoop(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e := <-r.applies:
+			out, err := r.store.Apply(ctx, e.Batch)
+			if err == nil && len(e.Refused) > 0 {
+				err = r.store.Quarantine(e.Refused, e.Reason)
+			}
+			if err != nil && ctx.Err() == nil {
+				r.log.Warn("apply from peers failed", "records", len(e.Batch.Records), "err", err)
+			}
+			r.step(Applied{ID: e.ID, Result: out, Err: err})
+			if failed := r.store.Err(); failed != nil {
+				return failed
+			}
+		}
+	}
+}
+
+func (r *Replicator) readLoop(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e := <-r.reads:
+			switch e := e.(type) {
+			case ReadOutbox:
+				events, last, err := r.store.Outbox(e.After, e.Limit)
+				r.step(OutboxRead{Events: events, Last: last, Err: err})
+			case ReadRecords:
+				frames, done, err := r.store.RecordsAt(e.Realm, e.Places, pushBytes)
+				r.step(RecordsRead{ID: e.ID, Frames: frames, Done: done, Err: err})
+			}
+		}
+	}
+}
+
+// The Handler's side: what the bus delivers.
+
+var _ Handler = (*Replicator)(nil)
+
+// Message queues a stream message and holds the stream back while too much
+// waits for the disk.
+func (r *Replicator) Message(ctx context.Context, at Cursor, realm string, origin resource.ID, data []byte) error {
+	for {
+		r.mu.Lock()
+		full, changed := r.core.Backlog() >= maxBacklog, r.changed
+		r.mu.Unlock()
+		if !full {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+	}
+	r.step(Message{At: at, Realm: realm, Origin: origin, Data: data})
+	return nil
+}
+
+// Heartbeat takes in another member's heartbeat.
+func (r *Replicator) Heartbeat(_ resource.ID, data []byte) { r.step(Heard{Data: data}) }
+
+// Serve answers another member's request.
+func (r *Replicator) Serve(ctx context.Context, verb string, data []byte) ([]byte, error) {
+	return r.resp.serve(ctx, verb, data)
+}
+
+// Resume tells where the stream was left.
+func (r *Replicator) Resume() Cursor {
+	data, err := r.store.Cursor(cursorStream)
+	if err == nil {
+		var c Cursor
+		if c, err = decodeCursor(data); err == nil {
+			return c
+		}
+	}
+	r.log.Warn("stream cursor does not read, starting over", "err", err)
+	return Cursor{}
+}
+
+// Transport takes in a change of the transport's state.
+func (r *Replicator) Transport(t Transport) {
+	r.mu.Lock()
+	was := r.core.transport
+	r.mu.Unlock()
+	if was.Connected != t.Connected || was.Stream != t.Stream || was.Reason != t.Reason {
+		r.log.Info("transport changed", "connected", t.Connected, "stream", t.Stream, "reason", t.Reason, "url", t.URL)
+	}
+	r.step(TransportChanged{Transport: t})
+}
+
+func (r *Replicator) standing() wire.Heartbeat {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.core.Standing(r.now())
+}
+
+func (r *Replicator) admit(from resource.ID, frames [][]byte) (take, refuse []store.Incoming, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.core.now = r.now()
+	return r.core.admit("", from, frames)
+}
+
+// Guard refuses local writes while the stamp that would be issued lies too far
+// ahead of the fleet's reference.
+func (r *Replicator) Guard(ts hlc.Timestamp) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.core.Guard(Now{Wall: r.clock.Wall(), Mono: r.clock.Mono()}, ts)
+}

@@ -1,0 +1,167 @@
+package replicate
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"driftless.dev/merkle"
+	"driftless.dev/pack"
+	"driftless.dev/resource"
+	"driftless.dev/store"
+	"driftless.dev/wire"
+)
+
+// maxPins bounds the states that are kept for sessions under way.
+const maxPins = 8
+
+// responder answers other members' requests from the store. It keeps no
+// session: what a session needs is pinned under its root, the oldest pin makes
+// room, and a session whose pin is gone starts over.
+type responder struct {
+	fleet    wire.Fleet
+	store    *store.Store
+	standing func() wire.Heartbeat
+	// admit decodes frames and parts off those with stamps too far ahead; told
+	// takes what a push covered, acked an acknowledgement.
+	admit func(from resource.ID, frames [][]byte) (take, refuse []store.Incoming, err error)
+	told  func(store.Applied)
+	acked func(data []byte)
+
+	mu   sync.Mutex
+	pins []pin // oldest first
+}
+
+type pin struct {
+	realm string
+	root  merkle.Root
+	view  *merkle.View
+}
+
+// serve answers one request.
+func (r *responder) serve(ctx context.Context, verb string, data []byte) ([]byte, error) {
+	switch verb {
+	case VerbHello:
+		return r.hello(data)
+	case VerbNodes:
+		return r.nodes(data)
+	case VerbRecords:
+		return r.records(data)
+	case VerbPush:
+		return r.push(ctx, data)
+	case VerbApplied:
+		r.acked(data)
+		return pack.AppendNil(nil), nil
+	}
+	return nil, fmt.Errorf("%w: verb %q", resource.ErrInvalid, verb)
+}
+
+// hello pins the current state and says what it is.
+func (r *responder) hello(data []byte) ([]byte, error) {
+	if _, err := r.fleet.ReadHello(data); err != nil {
+		return nil, err
+	}
+	st := r.store.State()
+	hb := r.standing()
+	hb.Super, hb.VectorDigest, hb.HLC = st.Super, st.Vector.Digest(), st.Head.HLC
+	hb.Own = wirePosition(st.Identity.Incarnation, st.Head.Own)
+	m := wire.Standing{Heartbeat: hb, Seq: st.Head.Seq, Vector: wireVector(st.Vector)}
+	for _, realm := range st.Realms {
+		m.Realms = append(m.Realms, wire.Realm{Name: realm.Realm, Root: realm.Root, Records: uint64(realm.Records)})
+	}
+	r.pin(st)
+	return r.fleet.AppendStanding(nil, &m), nil
+}
+
+// pin keeps the views of a state. Realms that stood still share one pin.
+func (r *responder) pin(st store.State) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, realm := range st.Realms {
+		for i := range r.pins {
+			if r.pins[i].realm == realm.Realm && r.pins[i].root == realm.Root {
+				r.pins = append(r.pins[:i], r.pins[i+1:]...)
+				break
+			}
+		}
+		r.pins = append(r.pins, pin{realm: realm.Realm, root: realm.Root, view: realm.View})
+	}
+	most := maxPins * max(1, len(st.Realms))
+	if over := len(r.pins) - most; over > 0 {
+		r.pins = append([]pin(nil), r.pins[over:]...)
+	}
+}
+
+func (r *responder) pinned(realm string, root merkle.Root) *merkle.View {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.pins {
+		if r.pins[i].realm == realm && r.pins[i].root == root {
+			return r.pins[i].view
+		}
+	}
+	return nil
+}
+
+func (r *responder) nodes(data []byte) ([]byte, error) {
+	req, err := r.fleet.ReadNodesRequest(data)
+	if err != nil {
+		return nil, err
+	}
+	view := r.pinned(req.Realm, req.Root)
+	if view == nil {
+		return r.fleet.AppendNodes(nil, &wire.Nodes{Moved: true}), nil
+	}
+	m, size := wire.Nodes{}, 0
+	for _, p := range req.Prefixes {
+		n := view.Node(p)
+		if size += 24*max(len(n.Rows), 11) + 16; size > MaxFrame-1024 && len(m.Nodes) > 0 {
+			break
+		}
+		m.Nodes = append(m.Nodes, n)
+	}
+	return r.fleet.AppendNodes(nil, &m), nil
+}
+
+// records answers with whole frames, or with one piece of a frame that is too
+// large for a message.
+func (r *responder) records(data []byte) ([]byte, error) {
+	req, err := r.fleet.ReadRecordsRequest(data)
+	if err != nil {
+		return nil, err
+	}
+	frames, done, err := r.store.RecordsAt(req.Realm, req.Places, pushBytes)
+	if err != nil {
+		return nil, err
+	}
+	m := wire.Records{Done: uint64(done), Frames: frames}
+	if len(frames) == 1 && len(frames[0]) > pushBytes {
+		frame := frames[0]
+		from := min(req.Offset, uint64(len(frame)))
+		m = wire.Records{Done: 1, Size: uint64(len(frame)), Frames: [][]byte{frame[from:min(from+pushBytes, uint64(len(frame)))]}}
+	}
+	return r.fleet.AppendRecords(nil, &m), nil
+}
+
+// push applies records of a peer's session.
+func (r *responder) push(ctx context.Context, data []byte) ([]byte, error) {
+	m, err := r.fleet.ReadPush(data)
+	if err != nil {
+		return nil, err
+	}
+	take, refuse, err := r.admit(m.From, m.Frames)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.store.Apply(ctx, store.Batch{Records: take, Adopt: storeVector(m.Adopt)})
+	if err != nil {
+		return nil, err
+	}
+	if len(refuse) > 0 {
+		if err := r.store.Quarantine(refuse, reasonAhead); err != nil {
+			return nil, err
+		}
+	}
+	r.told(out)
+	return r.fleet.AppendPushed(nil, &wire.Pushed{Taken: uint64(len(take)), Refused: uint64(len(refuse) + out.Quarantined)}), nil
+}

@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"driftless.dev/pack"
+	"driftless.dev/resolve"
+	"driftless.dev/resource"
+)
+
+// Incoming is a record from another node. What comes by the stream carries its
+// event, whose dot moves the vector; what comes by reconciliation has none.
+type Incoming struct {
+	Record resource.Record
+	Event  *resource.Event
+	// From is the instance that sent it, for the ledger and the quarantine.
+	From resource.ID
+}
+
+// Batch is what is applied in one transaction.
+type Batch struct {
+	Records []Incoming
+	// Adopt is joined into the vector, in the same transaction. The caller
+	// proves that the state, with Records in it, includes everything that the
+	// vector covers.
+	Adopt Vector
+	// Cursor, when named, is stored under that name.
+	Cursor     string
+	CursorData []byte
+}
+
+// Applied is what a batch came to.
+type Applied struct {
+	// Outcomes counts what happened to the records.
+	Applied, Unchanged, Ignored, Quarantined int
+	Conflicts                                int // ledger entries written
+	Clones                                   int // equal stamps, different writes
+	// Covered lists the positions that rose.
+	Covered Vector
+}
+
+// maxAhead bounds, per incarnation, the events that are remembered while a
+// predecessor is missing; beyond it reconciliation closes the gap.
+const maxAhead = 4096
+
+// Apply joins a batch into the store in one transaction and observes its
+// stamps. The records have passed Validate.
+func (s *Store) Apply(ctx context.Context, b Batch) (Applied, error) {
+	if err := ctx.Err(); err != nil {
+		return Applied{}, err
+	}
+	out := Applied{Covered: Vector{}}
+	err := s.commits.do(func(t *txn) error {
+		for i := range b.Records {
+			if err := t.merge(&b.Records[i], &out); err != nil {
+				return err
+			}
+		}
+		t.adopt(b.Adopt, &out)
+		if b.Cursor != "" {
+			t.metas[metaCursor+b.Cursor] = pack.AppendBin(nil, b.CursorData)
+		}
+		return t.broken
+	})
+	return out, err
+}
+
+// merge joins one record. Damage found here breaks the batch: nothing that
+// does not read is built upon.
+func (t *txn) merge(in *Incoming, out *Applied) error {
+	prev, err := lookup(t.s, t.tx, in.Record.ID)
+	if err != nil {
+		t.broken = err
+		return err
+	}
+	var current *resource.Record
+	if prev != nil {
+		if current = &prev.rec; !resolve.Same(current, &in.Record) {
+			out.Quarantined++
+			t.quarantine(in, fmt.Sprintf("identity differs: known here as %s %q in scope %s", current.Kind, current.Name, current.Scope))
+			return t.broken
+		}
+	}
+	for p := range in.Record.Points() {
+		t.s.clock.Observe(p.HLC)
+	}
+	res := resolve.Merge(current, &in.Record)
+	for _, l := range res.Losers {
+		if t.recordLoss(l, in.From) {
+			out.Conflicts++
+		}
+	}
+	if res.Clone {
+		out.Clones++
+	}
+	switch res.Outcome {
+	case resolve.Applied:
+		out.Applied++
+		var d dot
+		if in.Event != nil {
+			d = dot{in.Event.Incarnation, in.Event.Seq}
+		}
+		t.project(prev, &res.Record, merged, nil, d)
+	case resolve.Ignored:
+		out.Ignored++
+	default:
+		out.Unchanged++
+	}
+	if in.Event != nil {
+		t.advance(in.Event, out)
+	}
+	return t.broken
+}
+
+// position is an incarnation's position as this transaction sees it.
+func (t *txn) position(inc resource.ID) Position {
+	if p, ok := t.vector[inc]; ok {
+		return p
+	}
+	return t.s.vector[inc] // guarded by there being one committer
+}
+
+// advance moves the vector by an event that is in the state now, and by those
+// after it that came early. An event that does not follow the last one is kept
+// in mind only: its predecessor may still come, or a reconciliation.
+func (t *txn) advance(ev *resource.Event, out *Applied) {
+	inc := ev.Incarnation
+	if inc == t.s.identity.Incarnation {
+		return
+	}
+	early := t.s.ahead[inc]
+	for next := ev; next != nil; {
+		p := t.position(inc)
+		if next.Seq != p.Seq+1 || next.PrevHash != p.Hash {
+			if next.Seq > p.Seq+1 {
+				t.ahead = append(t.ahead, *next)
+			}
+			return
+		}
+		p = Position{Seq: next.Seq, HLC: next.HLC, Hash: next.Hash()}
+		t.vector[inc], out.Covered[inc] = p, p
+		follower, ok := early[next.Seq+1]
+		if next = nil; ok {
+			next = &follower
+		}
+	}
+}
+
+// adopt joins a vector that the state provably covers.
+func (t *txn) adopt(v Vector, out *Applied) {
+	for _, inc := range v.Incarnations() {
+		if inc == t.s.identity.Incarnation || v[inc].Seq <= t.position(inc).Seq {
+			continue
+		}
+		t.vector[inc], out.Covered[inc] = v[inc], v[inc]
+	}
+}
+
+// keepAhead remembers early events and forgets those that the vector reached.
+func (s *Store) keepAhead(t *txn) {
+	for _, ev := range t.ahead {
+		m := s.ahead[ev.Incarnation]
+		if m == nil {
+			m = map[uint64]resource.Event{}
+			s.ahead[ev.Incarnation] = m
+		}
+		if len(m) < maxAhead {
+			m[ev.Seq] = ev
+		}
+	}
+	for inc, p := range t.vector {
+		for seq := range s.ahead[inc] {
+			if seq <= p.Seq {
+				delete(s.ahead[inc], seq)
+			}
+		}
+	}
+}
+
+// Stage keeps a cursor in mind and writes it with the next transaction that
+// changes something. Losing it costs a repeat, so it is not worth one of its
+// own.
+func (s *Store) Stage(name string, data []byte) {
+	s.staging.Lock()
+	defer s.staging.Unlock()
+	if s.staged == nil {
+		s.staged = map[string][]byte{}
+	}
+	s.staged[name] = data
+}
+
+// takeStaged moves the staged cursors into a transaction; what the transaction
+// sets itself is newer.
+func (t *txn) takeStaged() {
+	t.s.staging.Lock()
+	defer t.s.staging.Unlock()
+	for _, name := range sortedKeys(t.s.staged) {
+		if key := metaCursor + name; t.metas[key] == nil {
+			t.metas[key] = pack.AppendBin(nil, t.s.staged[name])
+		}
+	}
+	t.s.staged = nil
+}
+
+// Cursor returns what a batch stored under a name, nil for nothing.
+func (s *Store) Cursor(name string) (data []byte, err error) {
+	err = s.engine.View(func(tx Tx) error {
+		r, err := getMeta(tx, metaCursor+name)
+		if r == nil || err != nil {
+			return err
+		}
+		data = append([]byte(nil), r.Bin()...)
+		return damagedMeta(metaCursor+name, r.Close())
+	})
+	return data, err
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"driftless.dev/pack"
+	"driftless.dev/resource"
+)
+
+// fold is the projection as the log tells it: per record its last post-image.
+type fold map[resource.ID]foldedRecord
+
+type foldedRecord struct {
+	frame []byte
+	seq   uint64 // 0 when it comes from a snapshot
+}
+
+// foldLog folds the log from its beginning, or from the newest snapshot that
+// verifies. Both give the same projection.
+func (s *Store) foldLog(tx Tx, snapshot bool) (fold, error) {
+	f, after := fold{}, uint64(0)
+	if snapshot {
+		f, after = s.newestSnapshot(tx)
+	}
+	var err error
+	tx.Ascend(BucketLog, seqKey(after+1), func(key, value []byte) bool {
+		var e Entry
+		if e, err = readEntry(key, value); err != nil {
+			return false
+		}
+		f[e.Record.ID] = foldedRecord{frame: e.Record.AppendTo(nil), seq: e.Seq}
+		return true
+	})
+	return f, err
+}
+
+// newestSnapshot reads the newest snapshot that is whole and undamaged; none
+// is an empty fold from the log's beginning.
+func (s *Store) newestSnapshot(tx Tx) (fold, uint64) {
+	bases := snapshotBases(tx)
+	for i := len(bases) - 1; i >= 0; i-- {
+		if f, seq, err := s.readSnapshot(tx, bases[i]); err == nil {
+			return f, seq
+		}
+	}
+	return fold{}, 0
+}
+
+func (s *Store) readSnapshot(tx Tx, base uint64) (fold, uint64, error) {
+	key := snapshotKey(base, manifestChunk)
+	value := tx.Get(BucketSnapshots, key)
+	if value == nil {
+		return nil, 0, fmt.Errorf("%w: snapshot %d has no manifest", ErrDamaged, base)
+	}
+	payload, err := unseal(BucketSnapshots, key, value)
+	if err != nil {
+		return nil, 0, err
+	}
+	r := pack.NewReader(payload)
+	if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 4 || v != 1) {
+		r.Fail("manifest of %d fields, version %d", n, v)
+	}
+	seq, chunks := r.Uint(), r.Uint()
+	r.Bin()
+	if err := r.Close(); err != nil {
+		return nil, 0, fmt.Errorf("%w: snapshot %d: %w", ErrDamaged, base, err)
+	}
+	f := fold{}
+	for n := range chunks {
+		if err := s.readSnapshotChunk(tx, f, snapshotKey(base, uint32(n))); err != nil {
+			return nil, 0, err
+		}
+	}
+	return f, seq, nil
+}
+
+func (s *Store) readSnapshotChunk(tx Tx, f fold, key []byte) error {
+	payload, err := unseal(BucketSnapshots, key, tx.Get(BucketSnapshots, key))
+	if err != nil {
+		return err
+	}
+	if c := s.cfg.SnapshotCodec; c != nil {
+		if payload, err = c.Open(payload); err != nil {
+			return fmt.Errorf("%w: snapshots/%x: %w", ErrDamaged, key, err)
+		}
+	}
+	r := pack.NewReader(payload)
+	for range r.Array() {
+		frame := append([]byte(nil), r.Bin()...)
+		rec, err := resource.DecodeRecord(frame)
+		if err != nil {
+			r.Fail("%v", err)
+			break
+		}
+		f[rec.ID] = foldedRecord{frame: frame}
+	}
+	if err := r.Close(); err != nil {
+		return fmt.Errorf("%w: snapshots/%x: %w", ErrDamaged, key, err)
+	}
+	return nil
+}
+
+// Replay builds a store over an empty engine from another's log: its newest
+// snapshot that verifies and the events after it. The new store is another
+// instance with the same records.
+func Replay(ctx context.Context, src *Store, engine Engine, cfg Config) (*Store, error) {
+	var f fold
+	err := src.engine.View(func(tx Tx) (err error) {
+		f, err = src.foldLog(tx, true)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("replay log: %w", err)
+	}
+	dst, err := Open(engine, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("replay log: %w", err)
+	}
+	var b Batch
+	for _, folded := range f {
+		rec, err := resource.DecodeRecord(folded.frame)
+		if err != nil {
+			return nil, fmt.Errorf("replay log: %w", err)
+		}
+		b.Records = append(b.Records, Incoming{Record: rec, From: src.identity.Instance})
+	}
+	if _, err := dst.Apply(ctx, b); err != nil {
+		return nil, fmt.Errorf("replay log: %w", err)
+	}
+	return dst, nil
+}

@@ -1,0 +1,214 @@
+package store
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"driftless.dev/hlc"
+	"driftless.dev/merkle"
+	"driftless.dev/pack"
+	"driftless.dev/resource"
+)
+
+// load reads what is stored into memory, or mints the identity of a new store.
+func (s *Store) load() error {
+	if err := s.loadIdentity(); err != nil {
+		return err
+	}
+	return s.engine.View(func(tx Tx) error {
+		for _, step := range []func(Tx) error{s.loadHead, s.loadMeta, s.loadVector, s.loadTries, s.loadKinds} {
+			if err := step(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Store) loadIdentity() error {
+	err := s.engine.View(func(tx Tx) error {
+		r, err := getMeta(tx, metaIdentity)
+		if err != nil || r == nil {
+			return err
+		}
+		if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 4 || v != 1) {
+			r.Fail("store format %d is not known here", v)
+		}
+		r.Fixed(s.identity.Instance[:])
+		r.Fixed(s.identity.Incarnation[:])
+		r.Fixed(s.identity.LogID[:])
+		return damagedMeta(metaIdentity, r.Close())
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.identity.Instance.IsZero():
+		return s.mint()
+	case !s.cfg.Instance.IsZero() && s.cfg.Instance != s.identity.Instance:
+		return fmt.Errorf("%w: the directory belongs to instance %s, not %s", resource.ErrInvalid, s.identity.Instance, s.cfg.Instance)
+	}
+	return nil
+}
+
+// mint gives a new store its identity.
+func (s *Store) mint() error {
+	id := Identity{Instance: s.cfg.Instance}
+	for _, p := range [...]*resource.ID{&id.Instance, &id.Incarnation, &id.LogID} {
+		if !p.IsZero() {
+			continue
+		}
+		var err error
+		if *p, err = s.newID(hlc.At(s.cfg.Wall().UnixMilli(), 0)); err != nil {
+			return err
+		}
+	}
+	b := pack.AppendUint(pack.AppendArray(nil, 4), 1)
+	for _, p := range [...]resource.ID{id.Instance, id.Incarnation, id.LogID} {
+		b = pack.AppendBin(b, p[:])
+	}
+	s.identity = id
+	key := []byte(metaIdentity)
+	return s.engine.Update(func(tx WriteTx) error { return tx.Put(BucketMeta, key, seal(BucketMeta, key, b)) })
+}
+
+// newID makes a ULID: the stamp's milliseconds, then 80 random bits.
+func (s *Store) newID(at hlc.Timestamp) (id resource.ID, err error) {
+	ms := uint64(at.Millis())
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	if _, err := io.ReadFull(s.cfg.Random, id[6:]); err != nil {
+		return resource.ID{}, fmt.Errorf("make id: %w", err)
+	}
+	return id, nil
+}
+
+// getMeta returns a reader over a row of meta, nil when there is none.
+func getMeta(tx Tx, key string) (*pack.Reader, error) {
+	value := tx.Get(BucketMeta, []byte(key))
+	if value == nil {
+		return nil, nil
+	}
+	payload, err := unseal(BucketMeta, []byte(key), value)
+	if err != nil {
+		return nil, err
+	}
+	return pack.NewReader(payload), nil
+}
+
+func damagedMeta(key string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%w: meta/%s: %w", ErrDamaged, key, err)
+	}
+	return nil
+}
+
+// loadHead restores the end of the log and the clock, which starts at the
+// higher of the persisted bound and the log's tail: no stamp is issued twice,
+// whatever the wall clock says.
+func (s *Store) loadHead(tx Tx) error {
+	r, err := getMeta(tx, metaHead)
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 6 || v != 1) {
+			r.Fail("head of version %d", v)
+		}
+		s.head.Seq = r.Uint()
+		s.head.HLC = hlc.Timestamp(r.Uint())
+		s.head.Own = readPosition(r)
+		if err := damagedMeta(metaHead, r.Close()); err != nil {
+			return err
+		}
+	}
+	floor := s.head.HLC
+	if key, value := tx.Last(BucketLog); key != nil {
+		e, err := readEntry(key, value)
+		if err != nil {
+			return err
+		}
+		if e.Seq != s.head.Seq {
+			return fmt.Errorf("%w: the log ends at %d, its head says %d", ErrDamaged, e.Seq, s.head.Seq)
+		}
+		floor = max(floor, e.Record.Newest().HLC)
+	}
+	s.clock = hlc.NewClock(s.wall, floor)
+	return nil
+}
+
+func (s *Store) wall() time.Time { return s.cfg.Wall() }
+
+func (s *Store) loadMeta(tx Tx) (err error) {
+	tx.Ascend(BucketMeta, []byte(metaPrev), func(key, value []byte) bool {
+		realm, ok := strings.CutPrefix(string(key), metaPrev)
+		if !ok {
+			return false
+		}
+		var payload []byte
+		if payload, err = unseal(BucketMeta, key, value); err != nil {
+			return false
+		}
+		r := pack.NewReader(payload)
+		s.prevs[realm] = r.Uint()
+		err = damagedMeta(string(key), r.Close())
+		return err == nil
+	})
+	return err
+}
+
+func (s *Store) loadVector(tx Tx) (err error) {
+	tx.Ascend(BucketVector, nil, func(key, value []byte) bool {
+		var payload []byte
+		if payload, err = unseal(BucketVector, key, value); err != nil {
+			return false
+		}
+		r := pack.NewReader(payload)
+		p := readPosition(r)
+		if err = r.Close(); err != nil || len(key) != 16 {
+			err = fmt.Errorf("%w: vector/%x: %w", ErrDamaged, key, err)
+			return false
+		}
+		s.vector[resource.ID(key)] = p
+		return true
+	})
+	return err
+}
+
+// loadTries rebuilds the tries from the digests beside the records, without
+// decoding one.
+func (s *Store) loadTries(tx Tx) (err error) {
+	tx.Ascend(BucketRecords, nil, func(key, value []byte) bool {
+		var st stored
+		if st, _, err = readStoredHead(key, value); err != nil {
+			return false
+		}
+		realm, place, _, ok := splitRecordKey(key)
+		if !ok {
+			err = fmt.Errorf("%w: records/%x: no record's key", ErrDamaged, key)
+			return false
+		}
+		err = s.trie(realm).Replace(place, merkle.Digest{}, merkle.Digest(st.digest[:16]))
+		return err == nil
+	})
+	return err
+}
+
+// loadKinds registers every live Kind record.
+func (s *Store) loadKinds(tx Tx) error {
+	ids := liveNames(tx, kindPrefix(kindKind()))
+	for _, id := range ids {
+		st, err := lookup(s, tx, id)
+		if err != nil {
+			return err
+		}
+		if st == nil {
+			return fmt.Errorf("%w: kind record %s is named and missing", ErrDamaged, id)
+		}
+		kindChange{record: st.rec}.apply(s.registry)
+	}
+	return nil
+}

@@ -1,0 +1,312 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"driftless.dev/hlc"
+	"driftless.dev/resource"
+)
+
+// errDryRun ends a dry run's operation before it writes.
+var errDryRun = errors.New("dry run")
+
+// Write judges a mutation and, when it is allowed, makes it durable: one
+// transaction covers admission, identity, stamps, hashes, event and
+// projection. It returns resource's sentinels (wrapped) for what is refused,
+// and the engine's for what could not be stored. Once it has been queued the
+// write may happen although ctx ends.
+func (s *Store) Write(ctx context.Context, w Write) (Written, error) {
+	if err := ctx.Err(); err != nil {
+		return Written{}, err
+	}
+	target, err := s.admit(&w)
+	if err != nil {
+		return Written{}, err
+	}
+	var out Written
+	err = s.commits.do(func(t *txn) error {
+		var err error
+		out, err = t.write(&w, target)
+		return err
+	})
+	if errors.Is(err, errDryRun) {
+		err = nil
+	}
+	return out, err
+}
+
+// address is what a write is about, once its kind is resolved.
+type address struct {
+	kind  resource.GroupKind
+	scope resource.Scope
+	name  string
+	id    resource.ID
+	// named is set for kinds whose ids are functions of their names.
+	named bool
+}
+
+// admit judges what needs no stored state: names, labels, the kind and its
+// schema. It runs in the caller's goroutine, outside the transaction.
+func (s *Store) admit(w *Write) (address, error) {
+	if w.Op != OpPut {
+		return s.resolveAddress(w)
+	}
+	r := &w.Resource
+	a := address{kind: r.GroupKind(), scope: r.Scope, name: r.Name, id: w.ID}
+	if a.id.IsZero() && r.ID != "" {
+		var err error
+		if a.id, err = resource.ParseID(r.ID); err != nil {
+			return address{}, err
+		}
+	}
+	for _, check := range []func(*resource.Resource) error{validateNames, validateOwners, s.admitKind} {
+		if err := check(r); err != nil {
+			return address{}, err
+		}
+	}
+	kind, known := s.registry.Lookup(r.APIVersion, r.Kind)
+	a.named = kind.Identity == resource.IdentityName
+	if !known {
+		if err := s.parkedAt(a); err != nil {
+			return address{}, err
+		}
+	}
+	return a, s.registry.Validate(r.APIVersion, r.Kind, r.Spec)
+}
+
+// parkedAt explains a write of an unknown kind to a name that a parked record
+// holds.
+func (s *Store) parkedAt(a address) error {
+	return s.engine.View(func(tx Tx) error {
+		if n, ok := holder(tx, a.kind, a.scope, a.name); ok && n.live {
+			return fmt.Errorf("%w: no version of kind %s is known here yet: apply its kind first", resource.ErrParked, a.kind)
+		}
+		return nil
+	})
+}
+
+func (s *Store) resolveAddress(w *Write) (address, error) {
+	a := address{scope: w.Scope, name: w.Name, id: w.ID}
+	if !a.id.IsZero() {
+		return a, nil
+	}
+	kind, err := s.registry.Resolve(w.Kind)
+	if err != nil {
+		return address{}, err
+	}
+	a.kind = kind.GroupKind()
+	if err := w.Scope.Validate(); err != nil {
+		return address{}, err
+	}
+	return a, resource.ValidateName("name", w.Name)
+}
+
+func validateNames(r *resource.Resource) error {
+	if r.APIVersion == "" || r.Kind == "" {
+		return fmt.Errorf("%w: apiVersion and kind are required", resource.ErrInvalid)
+	}
+	if r.Name == "" && r.GenerateName == "" {
+		return fmt.Errorf("%w: metadata.name or metadata.generateName is required", resource.ErrInvalid)
+	}
+	field, name := "metadata.name", r.Name
+	if name == "" {
+		field, name = "metadata.generateName", r.GenerateName
+	}
+	for _, err := range []error{
+		resource.ValidateName(field, name), r.Scope.Validate(), resource.ValidateLabels(r.Labels),
+		resource.ValidateAnnotations(r.Annotations), resource.ValidateFinalizers(r.Finalizers),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	if r.Owner != "" {
+		return resource.ValidateName("metadata.owner", r.Owner)
+	}
+	return nil
+}
+
+func validateOwners(r *resource.Resource) error {
+	controllers := 0
+	for i, o := range r.OwnerReferences {
+		if _, err := resource.ParseID(o.ID); err != nil {
+			return fmt.Errorf("metadata.ownerReferences[%d]: %w", i, err)
+		}
+		if o.Controller {
+			controllers++
+		}
+	}
+	if controllers > 1 {
+		return fmt.Errorf("%w: metadata.ownerReferences: %d controllers, at most one", resource.ErrInvalid, controllers)
+	}
+	return nil
+}
+
+func (s *Store) admitKind(r *resource.Resource) error {
+	if r.GroupKind() == kindKind() {
+		if err := admitKind(s.registry, r); err != nil {
+			return err
+		}
+	}
+	if k, ok := s.registry.Lookup(r.APIVersion, r.Kind); ok && k.Level == resource.LevelFleet && !r.Scope.IsGlobal() {
+		return fmt.Errorf("%w: kind %s is fleet-level: it lives in the global scope only", resource.ErrInvalid, k.GroupKind())
+	}
+	return nil
+}
+
+// find returns the record that an address means, tombstones included, or nil.
+func (t *txn) find(a address) (*stored, error) {
+	if !a.id.IsZero() {
+		return lookup(t.s, t.tx, a.id)
+	}
+	n, ok := holder(t.tx, a.kind, a.scope, a.name)
+	if !ok {
+		return nil, nil
+	}
+	return lookup(t.s, t.tx, n.id)
+}
+
+// write judges and stores one mutation. Nothing is written before the last
+// check has passed.
+func (t *txn) write(w *Write, a address) (Written, error) {
+	prev, err := t.find(a)
+	if err != nil {
+		return Written{}, err
+	}
+	now := t.s.clock.Now()
+	if t.s.cfg.Guard != nil {
+		if err := t.s.cfg.Guard(now); err != nil {
+			return Written{}, err
+		}
+	}
+	post, err := t.judge(w, a, prev, now)
+	if err != nil {
+		return Written{}, err
+	}
+	out := Written{Resource: post.Record.Resource(), Created: post.Created, Changed: post.Changed, Seq: t.head.Seq, HLC: now}
+	switch {
+	case w.DryRun:
+		return out, errDryRun
+	case !post.Changed:
+		out.Seq, out.HLC = prev.seq, prev.rec.Newest().HLC
+		return out, nil
+	}
+	t.head.HLC = now
+	t.appendOwn(prev, &post.Record, post.Died)
+	out.Seq, out.Incarnation, out.OriginSeq = t.head.Seq, t.s.identity.Incarnation, t.head.Own.Seq
+	return out, t.broken
+}
+
+// judge routes a write to the stamper's rule for it.
+func (t *txn) judge(w *Write, a address, prev *stored, now hlc.Timestamp) (Post, error) {
+	var existing *resource.Record
+	if prev != nil {
+		existing = &prev.rec
+	}
+	post, err := t.apply(w, a, existing, now)
+	if err != nil || !post.Changed {
+		return post, err
+	}
+	if size := len(post.Record.AppendTo(nil)); size > resource.MaxRecordSize {
+		return Post{}, fmt.Errorf("%w: %d bytes encoded, at most %d", resource.ErrTooLarge, size, resource.MaxRecordSize)
+	}
+	if post.Died || w.Op == OpDelete || w.Op == OpTeardown {
+		return post, t.kindInUse(&post.Record)
+	}
+	return post, nil
+}
+
+func (t *txn) apply(w *Write, a address, existing *resource.Record, now hlc.Timestamp) (Post, error) {
+	switch w.Op {
+	case OpPut:
+		return t.applyPut(w, a, existing, now)
+	case OpRelease:
+		return t.s.stamper.Release(existing, w, now)
+	}
+	if existing != nil && !t.s.shown(existing) {
+		return Post{}, fmt.Errorf("%w: %s", resource.ErrNotFound, a.describe())
+	}
+	var post Post
+	var err error
+	switch w.Op {
+	case OpStatus:
+		post, err = t.s.stamper.Status(existing, w, now)
+	case OpClaim:
+		post, err = t.s.stamper.Claim(existing, w, now)
+	default:
+		post, err = t.s.stamper.Delete(existing, w, now)
+	}
+	if errors.Is(err, resource.ErrNotFound) {
+		err = fmt.Errorf("%w: %s", resource.ErrNotFound, a.describe())
+	}
+	return post, err
+}
+
+func (a address) describe() string {
+	if !a.id.IsZero() {
+		return "id " + a.id.String()
+	}
+	return fmt.Sprintf("%s %q in scope %s", a.kind, a.name, a.scope)
+}
+
+func (t *txn) applyPut(w *Write, a address, existing *resource.Record, now hlc.Timestamp) (Post, error) {
+	if !a.id.IsZero() {
+		switch {
+		case existing == nil:
+			return Post{}, fmt.Errorf("%w: id %s", resource.ErrNotFound, a.id)
+		case existing.Kind != a.kind || existing.Scope != a.scope || existing.Name != w.Resource.Name:
+			return Post{}, fmt.Errorf("%w: id %s is %s %q in scope %s: a record cannot be renamed or moved",
+				resource.ErrInvalid, a.id, existing.Kind, existing.Name, existing.Scope)
+		}
+	}
+	if _, ok := t.s.registry.Lookup(w.Resource.APIVersion, w.Resource.Kind); !ok {
+		return Post{}, fmt.Errorf("%w: kind %s was removed meanwhile", resource.ErrInvalid, a.kind)
+	}
+	if err := t.fillOwners(w); err != nil {
+		return Post{}, err
+	}
+	var id resource.ID
+	if existing == nil {
+		var err error
+		if id, err = t.s.newID(now); err != nil {
+			return Post{}, err
+		}
+		if w.Resource.Name == "" {
+			w.Resource.Name = w.Resource.GenerateName + id.String()
+			if err := resource.ValidateName("metadata.generateName", w.Resource.Name); err != nil {
+				return Post{}, err
+			}
+		}
+		if a.named {
+			id = resource.NameID(a.kind, a.scope, w.Resource.Name)
+		}
+	}
+	return t.s.stamper.Put(existing, w, id, now)
+}
+
+// fillOwners completes owner references with the incarnation and creation of
+// the owners that are known here.
+func (t *txn) fillOwners(w *Write) error {
+	refs := slices.Clone(w.Resource.OwnerReferences)
+	for i := range refs {
+		if !refs[i].Incarnation.IsZero() {
+			continue
+		}
+		id, err := resource.ParseID(refs[i].ID)
+		if err != nil {
+			return err
+		}
+		owner, err := lookup(t.s, t.tx, id)
+		if err != nil {
+			return err
+		}
+		if owner != nil {
+			refs[i].Incarnation, refs[i].Creation = owner.rec.Incarnation(), owner.rec.Creation.Point()
+		}
+	}
+	w.Resource.OwnerReferences = refs
+	return nil
+}

@@ -1,0 +1,312 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"driftless.dev/merkle"
+	"driftless.dev/resource"
+)
+
+// shown reports whether reads see the record: it is live and its kind is known
+// here. A record whose kind is not is parked: in the state and in the digest,
+// hidden until the kind arrives.
+func (s *Store) shown(r *resource.Record) bool {
+	if r.Deleted() {
+		return false
+	}
+	_, known := s.registry.LookupKind(r.Kind)
+	return known
+}
+
+// Get returns the live resource of an address: the holder of the name.
+func (s *Store) Get(ctx context.Context, kind string, scope resource.Scope, name string) (resource.Resource, error) {
+	k, err := s.registry.Resolve(kind)
+	if err != nil {
+		return resource.Resource{}, err
+	}
+	return s.read(ctx, address{kind: k.GroupKind(), scope: scope, name: name})
+}
+
+// GetByID returns the live resource with an id.
+func (s *Store) GetByID(ctx context.Context, id string) (resource.Resource, error) {
+	parsed, err := resource.ParseID(id)
+	if err != nil {
+		return resource.Resource{}, err
+	}
+	return s.read(ctx, address{id: parsed})
+}
+
+func (s *Store) read(ctx context.Context, a address) (out resource.Resource, err error) {
+	if err := ctx.Err(); err != nil {
+		return resource.Resource{}, err
+	}
+	err = s.engine.View(func(tx Tx) error {
+		id := a.id
+		if id.IsZero() {
+			n, ok := holder(tx, a.kind, a.scope, a.name)
+			if !ok || !n.live {
+				return fmt.Errorf("%w: %s", resource.ErrNotFound, a.describe())
+			}
+			id = n.id
+		}
+		st, err := lookup(s, tx, id)
+		if err != nil {
+			return err
+		}
+		if st == nil || !s.shown(&st.rec) {
+			return fmt.Errorf("%w: %s", resource.ErrNotFound, a.describe())
+		}
+		out = st.rec.Resource()
+		return nil
+	})
+	return out, err
+}
+
+// GetResolved returns the most specific live resource of a name: the scope
+// itself, then without the workspace, then without the project, then global.
+func (s *Store) GetResolved(ctx context.Context, kind string, scope resource.Scope, name string) (resource.Resource, error) {
+	scopes := [...]resource.Scope{
+		scope, {Instance: scope.Instance, Project: scope.Project}, {Instance: scope.Instance}, {},
+	}
+	for i, sc := range scopes {
+		if i > 0 && sc == scopes[i-1] {
+			continue
+		}
+		r, err := s.Get(ctx, kind, sc, name)
+		if !isNotFound(err) {
+			return r, err
+		}
+	}
+	return resource.Resource{}, fmt.Errorf("%w: %s %q in scope %s or a wider one", resource.ErrNotFound, kind, name, scope)
+}
+
+// List returns the live resources of a kind in a scope that the selector
+// matches, by name.
+func (s *Store) List(ctx context.Context, kind string, scope resource.Scope, sel resource.Selector) ([]resource.Resource, error) {
+	p, err := s.Query(ctx, Query{Kind: kind, Scope: &scope, Selector: sel})
+	return p.Items, err
+}
+
+// ListAll returns the live resources of a kind in every scope that the
+// selector matches, by scope then name.
+func (s *Store) ListAll(ctx context.Context, kind string, sel resource.Selector) ([]resource.Resource, error) {
+	p, err := s.Query(ctx, Query{Kind: kind, Selector: sel})
+	return p.Items, err
+}
+
+// Query asks for a page of a kind's live resources.
+type Query struct {
+	Kind     string
+	Scope    *resource.Scope // nil for every scope
+	Selector resource.Selector
+	// Name, when set, keeps resources of that name alone.
+	Name string
+	// Limit bounds the page, 0 for all; Continue is the last page's.
+	Limit    int
+	Continue string
+}
+
+// Page is a part of a listing. Continue is empty on the last.
+type Page struct {
+	Items    []resource.Resource
+	Continue string
+}
+
+// chunk is how many names one read transaction walks: reads stay short.
+const chunk = 512
+
+// Query returns a page, by scope then name then id.
+func (s *Store) Query(ctx context.Context, q Query) (Page, error) {
+	k, err := s.registry.Resolve(q.Kind)
+	if err != nil {
+		return Page{}, err
+	}
+	prefix := kindPrefix(k.GroupKind())
+	if q.Scope != nil {
+		prefix = scopePrefix(k.GroupKind(), *q.Scope)
+	}
+	from := prefix
+	if q.Continue != "" {
+		if from, err = hex.DecodeString(q.Continue); err != nil || !bytes.HasPrefix(from, prefix) {
+			return Page{}, fmt.Errorf("%w: continue token is not of this listing", resource.ErrInvalid)
+		}
+	}
+	page := Page{}
+	for from != nil {
+		if err := ctx.Err(); err != nil {
+			return Page{}, err
+		}
+		if from, err = s.queryChunk(&page, q, prefix, from); err != nil {
+			return Page{}, err
+		}
+		if from != nil && q.Limit > 0 && len(page.Items) >= q.Limit {
+			page.Continue = hex.EncodeToString(from)
+			break
+		}
+	}
+	return page, nil
+}
+
+// queryChunk reads up to chunk names and returns the key to go on from, nil at
+// the end.
+func (s *Store) queryChunk(page *Page, q Query, prefix, from []byte) (next []byte, err error) {
+	err = s.engine.View(func(tx Tx) (err error) {
+		walked := 0
+		tx.Ascend(BucketNames, from, func(key, value []byte) bool {
+			if !bytes.HasPrefix(key, prefix) {
+				return false
+			}
+			if walked++; walked > chunk || q.Limit > 0 && len(page.Items) >= q.Limit {
+				next = bytes.Clone(key)
+				return false
+			}
+			err = s.queryRow(tx, page, q, key, value)
+			return err == nil
+		})
+		return err
+	})
+	return next, err
+}
+
+func (s *Store) queryRow(tx Tx, page *Page, q Query, key, value []byte) error {
+	n, ok := readNameRow(key, value)
+	if !ok {
+		return fmt.Errorf("%w: names/%x", ErrDamaged, key)
+	}
+	if !n.live {
+		return nil
+	}
+	if q.Name != "" {
+		if _, _, name, _, ok := splitNameKey(key); !ok || name != q.Name {
+			return nil
+		}
+	}
+	st, err := lookup(s, tx, n.id)
+	if err != nil {
+		return err
+	}
+	if st != nil && s.shown(&st.rec) && q.Selector.Matches(st.rec.Desired.Value.Labels) {
+		page.Items = append(page.Items, st.rec.Resource())
+	}
+	return nil
+}
+
+// AnyScopeGetter finds a name in any scope.
+type AnyScopeGetter interface {
+	GetAnyScope(ctx context.Context, kind, name string) (resource.Resource, bool, error)
+}
+
+// KeyLister lists addresses without reading records.
+type KeyLister interface {
+	ListKeys(ctx context.Context, kind string) ([]resource.Key, error)
+}
+
+var (
+	_ AnyScopeGetter = (*Store)(nil)
+	_ KeyLister      = (*Store)(nil)
+)
+
+// GetAnyScope returns the first live resource of a kind with a name, in scope
+// order; found is false, with no error, when no scope has it.
+func (s *Store) GetAnyScope(ctx context.Context, kind, name string) (r resource.Resource, found bool, err error) {
+	p, err := s.Query(ctx, Query{Kind: kind, Name: name, Limit: 1})
+	if err != nil || len(p.Items) == 0 {
+		return resource.Resource{}, false, err
+	}
+	r, err = s.Get(ctx, kind, p.Items[0].Scope, name) // the holder, should several have it
+	if isNotFound(err) {
+		return resource.Resource{}, false, nil
+	}
+	return r, err == nil, err
+}
+
+// ListKeys returns the addresses of a kind's live resources, by scope then
+// name, each once.
+func (s *Store) ListKeys(ctx context.Context, kind string) (keys []resource.Key, err error) {
+	k, err := s.registry.Resolve(kind)
+	if err != nil {
+		return nil, err
+	}
+	prefix := kindPrefix(k.GroupKind())
+	err = s.engine.View(func(tx Tx) error {
+		tx.Ascend(BucketNames, prefix, func(key, value []byte) bool {
+			if !bytes.HasPrefix(key, prefix) {
+				return false
+			}
+			n, ok := readNameRow(key, value)
+			kind, scope, name, _, shape := splitNameKey(key)
+			entry := resource.Key{Kind: kind, Scope: scope, Name: name}
+			if ok && shape && n.live && (len(keys) == 0 || keys[len(keys)-1] != entry) {
+				keys = append(keys, entry)
+			}
+			return ctx.Err() == nil
+		})
+		return ctx.Err()
+	})
+	return keys, err
+}
+
+// Parked lists the live records whose kind is not known here, up to limit.
+func (s *Store) Parked(limit int) (out []resource.Resource, err error) {
+	err = s.engine.View(func(tx Tx) (err error) {
+		tx.Ascend(BucketNames, nil, func(key, value []byte) bool {
+			n, ok := readNameRow(key, value)
+			kind, _, _, _, shape := splitNameKey(key)
+			if !ok || !shape || !n.live {
+				return true
+			}
+			if _, known := s.registry.LookupKind(resource.ParseGroupKind(kind)); known {
+				return true
+			}
+			var st *stored
+			if st, err = lookup(s, tx, n.id); err != nil || st == nil {
+				return false
+			}
+			out = append(out, st.rec.Resource())
+			return len(out) < limit
+		})
+		return err
+	})
+	return out, err
+}
+
+// RecordsAt returns the records at placement keys of a realm, tombstones
+// included, undecoded frames apart: what a peer pulls. Frames are the
+// caller's; it stops before maxBytes are exceeded, after at least one.
+func (s *Store) RecordsAt(realm string, places []merkle.Key, maxBytes int) (frames [][]byte, done int, err error) {
+	size := 0
+	err = s.engine.View(func(tx Tx) (err error) {
+		for _, place := range places {
+			prefix := recordKey(realm, place, resource.ID{})
+			prefix = prefix[:len(prefix)-16]
+			var found [][]byte
+			tx.Ascend(BucketRecords, prefix, func(key, value []byte) bool {
+				if !bytes.HasPrefix(key, prefix) {
+					return false
+				}
+				var frame []byte
+				if _, frame, err = readStoredHead(key, value); err != nil {
+					return false
+				}
+				found = append(found, bytes.Clone(frame))
+				return true
+			})
+			if err != nil {
+				return err
+			}
+			for _, f := range found {
+				size += len(f)
+			}
+			if size > maxBytes && len(frames) > 0 {
+				return nil
+			}
+			frames = append(frames, found...)
+			done++
+		}
+		return nil
+	})
+	return frames, done, err
+}

@@ -1,0 +1,263 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+
+	"driftless.dev/merkle"
+	"driftless.dev/pack"
+	"driftless.dev/resource"
+)
+
+// txn is one transaction in the making: the engine's, and what memory is to
+// become when it commits. An operation reads and judges first and writes only
+// when nothing can refuse it any more; an engine error after that breaks the
+// whole transaction.
+type txn struct {
+	s  *Store
+	tx WriteTx
+
+	head    Head
+	vector  map[resource.ID]Position // entries that rose
+	prevs   map[string]uint64
+	leaves  []leafChange
+	kinds   []kindChange
+	ahead   []resource.Event
+	metas   map[string][]byte // rows of meta that are written once, at the end
+	touched bool              // something durable changed
+	broken  error
+}
+
+type leafChange struct {
+	realm    string
+	key      merkle.Key
+	old, new merkle.Digest
+}
+
+func newTxn(s *Store) *txn {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return &txn{s: s, head: s.head, vector: map[resource.ID]Position{}, prevs: map[string]uint64{}, metas: map[string][]byte{}}
+}
+
+// put frames and writes a row; an error breaks the transaction.
+func (t *txn) put(b Bucket, key, payload []byte) {
+	if t.broken == nil {
+		t.broken = t.tx.Put(b, key, seal(b, key, payload))
+		t.touched = true
+	}
+}
+
+func (t *txn) delete(b Bucket, key []byte) {
+	if t.broken == nil {
+		t.broken = t.tx.Delete(b, key)
+		t.touched = true
+	}
+}
+
+// stored is a record as it lies in the projection.
+type stored struct {
+	rec    resource.Record
+	seq    uint64 // of the log entry that holds it
+	digest [32]byte
+}
+
+// appendStored is the payload of a row of records: the digest stands outside
+// the record so that a scan builds the trie without decoding.
+func appendStored(b []byte, seq uint64, digest [32]byte, record []byte) []byte {
+	b = pack.AppendArray(b, 4)
+	b = pack.AppendUint(b, 1)
+	b = pack.AppendUint(b, seq)
+	b = pack.AppendBin(b, digest[:])
+	return append(b, record...)
+}
+
+// readStoredHead reads a row up to the record's frame, which is returned
+// undecoded.
+func readStoredHead(key, value []byte) (st stored, frame []byte, err error) {
+	payload, err := unseal(BucketRecords, key, value)
+	if err != nil {
+		return stored{}, nil, err
+	}
+	r := pack.NewReader(payload)
+	if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 4 || v != 1) {
+		r.Fail("row of %d fields, version %d", n, v)
+	}
+	st.seq = r.Uint()
+	r.Fixed(st.digest[:])
+	frame = r.Raw()
+	if err := r.Close(); err != nil {
+		return stored{}, nil, fmt.Errorf("%w: %s/%x: %w", ErrDamaged, BucketRecords, key, err)
+	}
+	return st, frame, nil
+}
+
+// readStored decodes a row; the record aliases value.
+func readStored(key, value []byte) (*stored, error) {
+	st, frame, err := readStoredHead(key, value)
+	if err != nil {
+		return nil, err
+	}
+	if st.rec, err = resource.DecodeRecord(frame); err != nil {
+		return nil, fmt.Errorf("%w: %s/%x: %w", ErrDamaged, BucketRecords, key, err)
+	}
+	return &st, nil
+}
+
+// lookup finds a record by id; nil when it is not here.
+func lookup(s *Store, tx Tx, id resource.ID) (*stored, error) {
+	value := tx.Get(BucketIDs, id[:])
+	if value == nil {
+		return nil, nil
+	}
+	realm, err := unseal(BucketIDs, id[:], value)
+	if err != nil {
+		return nil, err
+	}
+	key := recordKey(string(realm), merkle.Place(&s.cfg.Secret, id), id)
+	row := tx.Get(BucketRecords, key)
+	if row == nil {
+		return nil, fmt.Errorf("%w: record %s is indexed and missing", ErrDamaged, id)
+	}
+	return readStored(key, row)
+}
+
+// eventKind says how a post-image came about.
+type eventKind uint8
+
+const (
+	ownPut eventKind = iota + 1
+	ownDeleted
+	merged
+)
+
+// project writes a post-image: log entry, record, indexes, trie leaf. prev is
+// what the projection held, nil for a record that is new here. For an own
+// event ev carries its chain and is completed here.
+func (t *txn) project(prev *stored, rec *resource.Record, kind eventKind, ev *resource.Event, dot dot) {
+	t.head.Seq++
+	frame := rec.AppendTo(make([]byte, 0, 1024))
+	digest := rec.Digest()
+	entry := Entry{Seq: t.head.Seq, kind: kind, Source: dot.incarnation, SourceSeq: dot.seq}
+	if prev != nil {
+		entry.PrevSeq, entry.WasLive, entry.OldLabels = prev.seq, !prev.rec.Deleted(), prev.rec.Desired.Value.Labels
+	}
+	body := frame
+	if ev != nil {
+		body = ev.AppendFrame(make([]byte, 0, len(frame)+128), frame)
+	}
+	t.put(BucketLog, seqKey(t.head.Seq), entry.appendTo(make([]byte, 0, len(body)+128), body))
+
+	realm := rec.Realm()
+	place := merkle.Place(&t.s.cfg.Secret, rec.ID)
+	t.put(BucketRecords, recordKey(realm, place, rec.ID), appendStored(make([]byte, 0, len(frame)+64), t.head.Seq, digest, frame))
+	leaf := leafChange{realm: realm, key: place, new: merkle.Digest(digest[:16])}
+	if prev == nil {
+		t.put(BucketIDs, rec.ID[:], []byte(realm))
+	} else {
+		leaf.old = merkle.Digest(prev.digest[:16])
+	}
+	t.leaves = append(t.leaves, leaf)
+	t.index(prev, rec)
+	t.noteKind(prev, rec)
+}
+
+// dot names the event that a merged post-image came by, when it is known.
+type dot struct {
+	incarnation resource.ID
+	seq         uint64
+}
+
+// appendOwn projects an event of this incarnation's own.
+func (t *txn) appendOwn(prev *stored, rec *resource.Record, died bool) {
+	realm := rec.Realm()
+	last, ok := t.prevs[realm]
+	if !ok {
+		last = t.s.prevs[realm] // guarded by there being one committer
+	}
+	ev := &resource.Event{
+		Deleted: died, Incarnation: t.s.identity.Incarnation, Seq: t.head.Own.Seq + 1, HLC: t.head.HLC,
+		RealmPrev: last, PrevHash: t.head.Own.Hash, Record: *rec,
+	}
+	kind := ownPut
+	if died {
+		kind = ownDeleted
+	}
+	t.head.Own = Position{Seq: ev.Seq, HLC: ev.HLC, Hash: ev.Hash()}
+	t.prevs[realm] = ev.Seq
+	t.project(prev, rec, kind, ev, dot{})
+}
+
+// seal writes the rows that every operation of the batch moves, once.
+func (t *txn) seal() error {
+	t.head.HLC = max(t.head.HLC, t.s.clock.Last())
+	if !t.touched && len(t.metas) == 0 && len(t.vector) == 0 {
+		return t.broken
+	}
+	t.takeStaged()
+	t.put(BucketMeta, []byte(metaHead), appendHead(nil, t.head))
+	for _, realm := range sortedKeys(t.prevs) {
+		t.put(BucketMeta, []byte(metaPrev+realm), pack.AppendUint(nil, t.prevs[realm]))
+	}
+	for _, key := range sortedKeys(t.metas) {
+		t.put(BucketMeta, []byte(key), t.metas[key])
+	}
+	for _, id := range Vector(t.vector).Incarnations() {
+		t.put(BucketVector, id[:], appendPosition(nil, t.vector[id]))
+	}
+	return t.broken
+}
+
+func appendHead(b []byte, h Head) []byte {
+	b = pack.AppendArray(b, 6)
+	b = pack.AppendUint(b, 1)
+	b = pack.AppendUint(b, h.Seq)
+	b = pack.AppendUint(b, uint64(h.HLC))
+	return appendPosition(b, h.Own)
+}
+
+// publish makes memory what the committed transaction says, all at once.
+func (s *Store) publish(t *txn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.head = t.head
+	for realm, seq := range t.prevs {
+		s.prevs[realm] = seq
+	}
+	for id, p := range t.vector {
+		s.vector[id] = p
+	}
+	for _, l := range t.leaves {
+		if err := s.trie(l.realm).Replace(l.key, l.old, l.new); err != nil {
+			// The trie no longer tells what is stored: say nothing rather than
+			// something false.
+			s.failed = fmt.Errorf("%w: trie of realm %q: %w", ErrFailed, l.realm, err)
+		}
+	}
+	for _, k := range t.kinds {
+		k.apply(s.registry)
+	}
+	s.keepAhead(t)
+	if t.touched {
+		close(s.changed)
+		s.changed = make(chan struct{})
+	}
+}
+
+func (s *Store) trie(realm string) *merkle.Trie {
+	t := s.tries[realm]
+	if t == nil {
+		t = merkle.New(s.cfg.Secret, realm)
+		s.tries[realm] = t
+	}
+	return t
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"maps"
+	"slices"
+
+	"driftless.dev/hlc"
+	"driftless.dev/pack"
+	"driftless.dev/resource"
+)
+
+// Position says how far an incarnation's events are in a state: every event up
+// to Seq, the last of them written at HLC, with that event's hash.
+type Position struct {
+	Seq  uint64
+	HLC  hlc.Timestamp
+	Hash [32]byte
+}
+
+// Vector holds a Position per incarnation: what a state covers. An entry moves
+// by an event whose predecessor is in, or by adoption of a vector whose state
+// is provably included; never because of a single pulled record.
+type Vector map[resource.ID]Position
+
+// Clone returns a copy.
+func (v Vector) Clone() Vector { return maps.Clone(v) }
+
+// Covers reports whether v is at or beyond every entry of o.
+func (v Vector) Covers(o Vector) bool {
+	for id, p := range o {
+		if v[id].Seq < p.Seq {
+			return false
+		}
+	}
+	return true
+}
+
+// Join raises v's entries to o's and reports which rose.
+func (v Vector) Join(o Vector) (rose []resource.ID) {
+	for _, id := range o.Incarnations() {
+		if o[id].Seq > v[id].Seq {
+			v[id] = o[id]
+			rose = append(rose, id)
+		}
+	}
+	return rose
+}
+
+// Incarnations returns the keys in byte order, so that nothing depends on the
+// order of a map.
+func (v Vector) Incarnations() []resource.ID {
+	ids := slices.Collect(maps.Keys(v))
+	slices.SortFunc(ids, func(a, b resource.ID) int { return bytes.Compare(a[:], b[:]) })
+	return ids
+}
+
+// Digest is the SHA-256 of the vector's canonical bytes.
+func (v Vector) Digest() [32]byte { return sha256.Sum256(v.AppendTo(nil)) }
+
+// AppendTo appends the vector as one array, sorted by incarnation.
+func (v Vector) AppendTo(b []byte) []byte {
+	b = pack.AppendArray(b, len(v))
+	for _, id := range v.Incarnations() {
+		p := v[id]
+		b = pack.AppendArray(b, 4)
+		b = pack.AppendBin(b, id[:])
+		b = appendPosition(b, p)
+	}
+	return b
+}
+
+func appendPosition(b []byte, p Position) []byte {
+	b = pack.AppendUint(b, p.Seq)
+	b = pack.AppendUint(b, uint64(p.HLC))
+	return pack.AppendBin(b, p.Hash[:])
+}
+
+// ReadVector reads what AppendTo writes.
+func ReadVector(r *pack.Reader) Vector {
+	n := r.Array()
+	v := make(Vector, min(n, 1024))
+	var last resource.ID
+	for i := range n {
+		if got := r.Array(); r.Err() == nil && got != 4 {
+			r.Fail("vector entry of %d fields", got)
+		}
+		var id resource.ID
+		r.Fixed(id[:])
+		p := readPosition(r)
+		if r.Err() != nil {
+			return nil
+		}
+		if i > 0 && bytes.Compare(last[:], id[:]) >= 0 {
+			r.Fail("vector out of order")
+			return nil
+		}
+		v[id], last = p, id
+	}
+	return v
+}
+
+func readPosition(r *pack.Reader) (p Position) {
+	p.Seq = r.Uint()
+	p.HLC = hlc.Timestamp(r.Uint())
+	r.Fixed(p.Hash[:])
+	return p
+}
