@@ -1,6 +1,7 @@
 package replicate
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -92,6 +93,29 @@ func NewCore(cfg Config) *Core {
 		c.counts.Sessions[r] = 0
 	}
 	return c
+}
+
+// LoadCore returns a core for a store, which knows who it is and how far its
+// outbox was handed over.
+func LoadCore(s *store.Store, cfg Config) (*Core, error) {
+	published, err := s.Cursor(cursorPublished)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Published, err = decodeSeq(published); err != nil {
+		return nil, fmt.Errorf("read publisher's cursor: %w", err)
+	}
+	cfg.Identity = s.Identity()
+	return NewCore(cfg), nil
+}
+
+// LoadCursor returns where the stream was left.
+func LoadCursor(s *store.Store) (Cursor, error) {
+	data, err := s.Cursor(cursorStream)
+	if err != nil {
+		return Cursor{}, err
+	}
+	return decodeCursor(data)
 }
 
 // Input is something that happened.

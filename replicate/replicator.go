@@ -13,7 +13,6 @@ import (
 	"driftless.dev/hlc"
 	"driftless.dev/resource"
 	"driftless.dev/store"
-	"driftless.dev/wire"
 )
 
 // Clock is the shell's time: Wall for stamps and people, Mono for durations,
@@ -31,7 +30,7 @@ type Replicator struct {
 	bus   Bus
 	clock Clock
 	log   *slog.Logger
-	resp  responder
+	resp  *Responder
 
 	mu      sync.Mutex
 	core    *Core
@@ -55,23 +54,15 @@ const (
 
 // New returns a replicator over a store and a bus.
 func New(s *store.Store, bus Bus, clock Clock, cfg Config, log *slog.Logger) (*Replicator, error) {
-	published, err := s.Cursor(cursorPublished)
+	core, err := LoadCore(s, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Published, err = decodeSeq(published); err != nil {
-		return nil, fmt.Errorf("read publisher's cursor: %w", err)
-	}
-	cfg.Identity = s.Identity()
 	r := &Replicator{
-		store: s, bus: bus, clock: clock, log: log, core: NewCore(cfg), changed: make(chan struct{}),
+		store: s, bus: bus, clock: clock, log: log, core: core, changed: make(chan struct{}),
 		applies: make(chan Apply, 4), reads: make(chan Effect, 8), poke: make(chan struct{}, 1), slots: make(chan struct{}, maxRequests),
 	}
-	r.resp = responder{
-		fleet: cfg.Fleet, store: s, standing: r.standing, admit: r.admit,
-		told:  func(a store.Applied) { r.step(TookPush{Result: a}) },
-		acked: func(data []byte) { r.step(Acked{Data: data}) },
-	}
+	r.resp = NewResponder(cfg.Fleet, s, r.locked, r.now, r.step)
 	return r, nil
 }
 
@@ -263,17 +254,14 @@ func (r *Replicator) Heartbeat(_ resource.ID, data []byte) { r.step(Heard{Data: 
 
 // Serve answers another member's request.
 func (r *Replicator) Serve(ctx context.Context, verb string, data []byte) ([]byte, error) {
-	return r.resp.serve(ctx, verb, data)
+	return r.resp.Serve(ctx, verb, data)
 }
 
 // Resume tells where the stream was left.
 func (r *Replicator) Resume() Cursor {
-	data, err := r.store.Cursor(cursorStream)
+	c, err := LoadCursor(r.store)
 	if err == nil {
-		var c Cursor
-		if c, err = decodeCursor(data); err == nil {
-			return c
-		}
+		return c
 	}
 	r.log.Warn("stream cursor does not read, starting over", "err", err)
 	return Cursor{}
@@ -290,17 +278,10 @@ func (r *Replicator) Transport(t Transport) {
 	r.step(TransportChanged{Transport: t})
 }
 
-func (r *Replicator) standing() wire.Heartbeat {
+func (r *Replicator) locked(fn func(*Core)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.core.Standing(r.now())
-}
-
-func (r *Replicator) admit(from resource.ID, frames [][]byte) (take, refuse []store.Incoming, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.core.now = r.now()
-	return r.core.admit("", from, frames)
+	fn(r.core)
 }
 
 // Guard refuses local writes while the stamp that would be issued lies too far

@@ -15,10 +15,10 @@ import (
 // maxPins bounds the states that are kept for sessions under way.
 const maxPins = 8
 
-// responder answers other members' requests from the store. It keeps no
+// Responder answers other members' requests from the store. It keeps no
 // session: what a session needs is pinned under its root, the oldest pin makes
 // room, and a session whose pin is gone starts over.
-type responder struct {
+type Responder struct {
 	fleet    wire.Fleet
 	store    *store.Store
 	standing func() wire.Heartbeat
@@ -38,8 +38,30 @@ type pin struct {
 	view  *merkle.View
 }
 
-// serve answers one request.
-func (r *responder) serve(ctx context.Context, verb string, data []byte) ([]byte, error) {
+// NewResponder returns a responder over a store for the shell that steps the
+// core: do runs a function on the core, under whatever keeps it to one
+// goroutine, and step gives the core an input.
+func NewResponder(fleet wire.Fleet, s *store.Store, do func(func(*Core)), now func() Now, step func(Input)) *Responder {
+	return &Responder{
+		fleet: fleet, store: s,
+		standing: func() (hb wire.Heartbeat) {
+			do(func(c *Core) { hb = c.Standing(now()) })
+			return hb
+		},
+		admit: func(from resource.ID, frames [][]byte) (take, refuse []store.Incoming, err error) {
+			do(func(c *Core) {
+				c.now = now()
+				take, refuse, err = c.admit("", from, frames)
+			})
+			return take, refuse, err
+		},
+		told:  func(a store.Applied) { step(TookPush{Result: a}) },
+		acked: func(data []byte) { step(Acked{Data: data}) },
+	}
+}
+
+// Serve answers one request. It is safe for concurrent use.
+func (r *Responder) Serve(ctx context.Context, verb string, data []byte) ([]byte, error) {
 	switch verb {
 	case VerbHello:
 		return r.hello(data)
@@ -57,7 +79,7 @@ func (r *responder) serve(ctx context.Context, verb string, data []byte) ([]byte
 }
 
 // hello pins the current state and says what it is.
-func (r *responder) hello(data []byte) ([]byte, error) {
+func (r *Responder) hello(data []byte) ([]byte, error) {
 	if _, err := r.fleet.ReadHello(data); err != nil {
 		return nil, err
 	}
@@ -74,7 +96,7 @@ func (r *responder) hello(data []byte) ([]byte, error) {
 }
 
 // pin keeps the views of a state. Realms that stood still share one pin.
-func (r *responder) pin(st store.State) {
+func (r *Responder) pin(st store.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, realm := range st.Realms {
@@ -92,7 +114,7 @@ func (r *responder) pin(st store.State) {
 	}
 }
 
-func (r *responder) pinned(realm string, root merkle.Root) *merkle.View {
+func (r *Responder) pinned(realm string, root merkle.Root) *merkle.View {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.pins {
@@ -103,7 +125,7 @@ func (r *responder) pinned(realm string, root merkle.Root) *merkle.View {
 	return nil
 }
 
-func (r *responder) nodes(data []byte) ([]byte, error) {
+func (r *Responder) nodes(data []byte) ([]byte, error) {
 	req, err := r.fleet.ReadNodesRequest(data)
 	if err != nil {
 		return nil, err
@@ -125,7 +147,7 @@ func (r *responder) nodes(data []byte) ([]byte, error) {
 
 // records answers with whole frames, or with one piece of a frame that is too
 // large for a message.
-func (r *responder) records(data []byte) ([]byte, error) {
+func (r *Responder) records(data []byte) ([]byte, error) {
 	req, err := r.fleet.ReadRecordsRequest(data)
 	if err != nil {
 		return nil, err
@@ -144,7 +166,7 @@ func (r *responder) records(data []byte) ([]byte, error) {
 }
 
 // push applies records of a peer's session.
-func (r *responder) push(ctx context.Context, data []byte) ([]byte, error) {
+func (r *Responder) push(ctx context.Context, data []byte) ([]byte, error) {
 	m, err := r.fleet.ReadPush(data)
 	if err != nil {
 		return nil, err

@@ -160,3 +160,14 @@ func (r *Replicator) WaitStream(ctx context.Context, seq uint64) bool {
 		}
 	}
 }
+
+// Self answers the same question for this node.
+func (r *Replicator) Self() (wire.Standing, error) {
+	fleet := r.resp.fleet
+	hello := wire.Hello{From: r.store.Identity().Instance, Name: r.core.cfg.Name}
+	data, err := r.resp.hello(fleet.AppendHello(nil, &hello))
+	if err != nil {
+		return wire.Standing{}, err
+	}
+	return fleet.ReadStanding(data)
+}
