@@ -3,7 +3,10 @@
 // are made from.
 package fleet
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Node is one node's account of itself.
 type Node struct {
@@ -124,6 +127,10 @@ type Problem struct {
 	// next step where there is one.
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
+	// Owner names the controller of a record that another one wrote to.
+	Owner string `json:"owner,omitempty"`
+	// Fleet is where the members stood when a wait for them ran out.
+	Fleet *Fleet `json:"fleet,omitempty"`
 }
 
 // The stable codes.
@@ -179,4 +186,7 @@ type Loss struct {
 	Actor    string    `json:"actor"`
 	Winner   string    `json:"winner"`
 	FoundAt  time.Time `json:"foundAt"`
+	// Resource is the version that lost, as a resource; left out unless it was
+	// asked for.
+	Resource json.RawMessage `json:"resource,omitempty"`
 }

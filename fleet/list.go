@@ -12,17 +12,10 @@ type List[T any] struct {
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-// Scope is a scope in an answer; package resource has its rules.
-type Scope struct {
-	Instance  string `json:"instance,omitempty"`
-	Project   string `json:"project,omitempty"`
-	Workspace string `json:"workspace,omitempty"`
-}
-
-// Key is a record's address, with its kind as Kind.group.
+// Key is a record's address: its kind as Kind.group, its scope in text form.
 type Key struct {
 	Kind  string `json:"kind"`
-	Scope Scope  `json:"scope"`
+	Scope string `json:"scope"`
 	Name  string `json:"name"`
 }
 

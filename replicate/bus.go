@@ -26,9 +26,11 @@ type Bus interface {
 	// not returned. It returns nil when ctx ended, else what cannot be cured
 	// by waiting.
 	Run(ctx context.Context, h Handler) error
-	// Publish hands a message to the stream under (realm, the node's own
-	// incarnation) without waiting; done is called once, from any goroutine,
-	// with nil when the stream has taken it. data is the bus's from here on.
+	// Publish hands a message to the stream under (realm, origin) without
+	// waiting; done is called once, from any goroutine and perhaps before
+	// Publish returns, with nil when the stream has taken it. Beyond 256
+	// messages on their way it refuses with ErrDisconnected. data is the bus's
+	// from here on.
 	Publish(realm string, origin resource.ID, data []byte, done func(error))
 	// Broadcast sends a heartbeat; nobody may hear it.
 	Broadcast(origin resource.ID, data []byte) error
@@ -42,9 +44,10 @@ type Handler interface {
 	// Message delivers one stream message, in stream order, own ones included
 	// (so that the cursor moves). The bus delivers the next when it returns;
 	// an error that wraps ErrDisconnected or a context's makes the bus deliver
-	// the same message again later.
+	// the same message again later, any other makes it skip and count it.
 	Message(ctx context.Context, at Cursor, realm string, origin resource.ID, data []byte) error
-	// Heartbeat delivers another member's heartbeat; it must not block.
+	// Heartbeat delivers another member's heartbeat, or that of a clone of this
+	// one; it must not block.
 	Heartbeat(origin resource.ID, data []byte)
 	// Serve answers a request made to this instance; it may be called by a
 	// bounded number of goroutines at once.

@@ -54,6 +54,9 @@ type Core struct {
 	now     Now
 	effects []Effect
 	lastID  uint64
+	// progress rises whenever something changed that somebody may wait for: an
+	// acknowledgement, room in the backlog, the transport.
+	progress uint64
 
 	transport Transport
 	members   membership
@@ -293,6 +296,7 @@ func (c *Core) id() uint64 {
 
 func (c *Core) transportChanged(t Transport) {
 	was := c.transport
+	c.progress++
 	c.transport = t
 	if t.Fresh {
 		c.pub.rewind(safetyWindow)

@@ -206,6 +206,7 @@ func (c *Core) acked(in Acked) {
 	}
 	if p := c.members.peers[ack.From]; p != nil {
 		p.Applied = max(p.Applied, ack.Position.Seq)
+		c.progress++
 	}
 }
 
@@ -242,12 +243,19 @@ func (c *Core) hearHeartbeat(hb *wire.Heartbeat) {
 	p.ClockOffset = time.UnixMilli(int64(min(hb.WallMillis, 1<<48))).Sub(c.now.Wall)
 	p.Super, p.VectorDigest = hb.Super, hb.VectorDigest
 	p.Own = store.Position{Seq: hb.Own.Seq, HLC: hb.Own.HLC, Hash: hb.Own.Hash}
-	for _, e := range hb.Changed {
+	c.reportedBy(p, hb.Changed)
+	c.compare(p, joined)
+}
+
+// reportedBy takes from a member's vector, or a part of it, how far this
+// node's own events are there.
+func (c *Core) reportedBy(p *Peer, vector []wire.Position) {
+	c.progress++
+	for _, e := range vector {
 		if e.Incarnation == c.cfg.Identity.Incarnation {
 			p.Applied = max(p.Applied, e.Seq)
 		}
 	}
-	c.compare(p, joined)
 }
 
 // compare judges a member's roots against this node's. Equal vectors with
@@ -257,6 +265,10 @@ func (c *Core) compare(p *Peer, joined bool) {
 	mine := c.now.Summary()
 	if p.Super == mine.Super {
 		p.LastMatch, p.differs = c.now.Wall, false
+		c.rec.firstDone = true
+		if p.VectorDigest == mine.VectorDigest {
+			p.Applied = max(p.Applied, mine.Head.Own.Seq)
+		}
 		if joined && p.VectorDigest != mine.VectorDigest {
 			c.rec.ask(p.Instance) // equal state, unequal vectors: adopt
 		}

@@ -12,9 +12,10 @@ const (
 	// restart of node or server: the stream's ack is not durable.
 	safetyWindow = 4096
 	// outboxChunk is how many log entries are read at once, outboxWindow how
-	// many chunks may wait for the stream's ack.
-	outboxChunk  = 512
-	outboxWindow = 4
+	// many chunks may wait for the stream's ack: at most 256 messages, should
+	// each entry be of a realm of its own, which is what a bus takes.
+	outboxChunk  = 128
+	outboxWindow = 2
 	// batchBytes bounds the events of one message.
 	batchBytes = 192 << 10
 	// retryMin and retryMax bound the wait after a failed publish.
@@ -148,6 +149,7 @@ func (c *Core) settle() {
 		p.chunks = p.chunks[1:]
 	}
 	if p.done != was {
+		c.progress++
 		c.emit(Stage{Name: cursorPublished, Data: encodeSeq(p.done)})
 	}
 }

@@ -34,7 +34,7 @@ type Replicator struct {
 
 	mu      sync.Mutex
 	core    *Core
-	changed chan struct{} // closed and replaced by every step
+	changed chan struct{} // closed and replaced by every step that made progress
 
 	applies chan Apply
 	reads   chan Effect
@@ -89,18 +89,19 @@ func (r *Replicator) now() Now {
 // step gives the core an input and does what it asks for.
 func (r *Replicator) step(in Input) {
 	r.mu.Lock()
+	before := r.core.progress
 	effects := r.core.Step(r.now(), in)
-	close(r.changed)
-	r.changed = make(chan struct{})
+	if r.core.progress != before {
+		close(r.changed)
+		r.changed = make(chan struct{})
+	}
 	r.mu.Unlock()
 	for _, e := range effects {
 		r.do(e)
 	}
-	if len(effects) > 0 {
-		select {
-		case r.poke <- struct{}{}:
-		default:
-		}
+	select {
+	case r.poke <- struct{}{}:
+	default:
 	}
 }
 

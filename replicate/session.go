@@ -150,6 +150,13 @@ func (c *Core) helloAnswered(s *session, in Replied) (err error) {
 	}
 	hb := s.theirs.Heartbeat
 	s.mine = c.now.State()
+	if p := c.members.peers[s.peer]; p != nil {
+		c.reportedBy(p, s.theirs.Vector)
+	}
+	if merkle.Root(hb.Super) == s.mine.Super && s.mine.Vector.Covers(storeVector(s.theirs.Vector)) {
+		c.endSession(resultMatch, "")
+		return nil
+	}
 	if merkle.Root(hb.Super) == s.mine.Super {
 		c.apply(store.Batch{Adopt: storeVector(s.theirs.Vector)}, nil, func(*session, Applied) error {
 			c.endSession(resultMatch, "")

@@ -88,6 +88,7 @@ func (c *Core) flush() {
 	}
 	s.inflight, s.pending = s.pending[:n:n], s.pending[n:]
 	s.records -= len(e.Batch.Records)
+	c.progress++
 	if len(e.Batch.Records) == 0 && len(e.Refused) == 0 {
 		c.emit(Stage{Name: cursorStream, Data: at.encode()})
 		return

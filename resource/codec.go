@@ -2,7 +2,6 @@ package resource
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"maps"
 	"slices"
 
@@ -32,7 +31,7 @@ func NewRegister[V value](stamp Stamp, context Context, v V) Register[V] {
 	b = appendStamp(b, stamp)
 	b = appendContext(b, context)
 	b = v.appendTo(b)
-	return Register[V]{Stamp: stamp, Context: context, Value: v, body: b, digest: sha256.Sum256(b)}
+	return Register[V]{Stamp: stamp, Context: context, Value: v, body: b}
 }
 
 // Restamp builds the register anew under another stamp and context, with the
@@ -190,19 +189,19 @@ func (r *Record) appendDigested(b []byte) []byte {
 	b = pack.AppendArray(b, 11)
 	b = pack.AppendText(b, digestTag)
 	b = r.appendIdentity(b)
-	b = pack.AppendBin(b, r.Desired.digest[:])
-	if r.Deletion != nil {
-		b = pack.AppendBin(b, r.Deletion.digest[:])
-	} else {
-		b = pack.AppendNil(b)
-	}
-	if r.Observed != nil {
-		b = pack.AppendBin(b, r.Observed.digest[:])
-	} else {
-		b = pack.AppendNil(b)
-	}
+	b = appendDigest(b, &r.Desired)
+	b = appendDigest(b, r.Deletion)
+	b = appendDigest(b, r.Observed)
 	b = r.appendFinalizers(b)
 	return r.appendCounters(b)
+}
+
+func appendDigest[V any](b []byte, r *Register[V]) []byte {
+	if r == nil {
+		return pack.AppendNil(b)
+	}
+	d := r.Digest()
+	return pack.AppendBin(b, d[:])
 }
 
 func readID(r *pack.Reader) (id ID) {

@@ -2,7 +2,6 @@ package resource
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,7 +88,6 @@ func readRegister[V any](r *pack.Reader, read func(*pack.Reader) V) *Register[V]
 		r.Fail("register: %v", err)
 		return nil
 	}
-	reg.digest = sha256.Sum256(reg.body)
 	return reg
 }
 

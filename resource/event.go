@@ -52,9 +52,11 @@ func (e *Event) Type() string {
 
 // Hash chains the event to its predecessors: two events of one dot with
 // different hashes prove a fork.
-func (e *Event) Hash() [32]byte {
+func (e *Event) Hash() [32]byte { return e.HashWith(e.Record.Digest()) }
+
+// HashWith is Hash for a caller that has the record's digest already.
+func (e *Event) HashWith(digest [32]byte) [32]byte {
 	var room [256]byte
-	digest := e.Record.Digest()
 	b := pack.AppendArray(room[:0], 9)
 	b = pack.AppendText(b, eventTag)
 	b = pack.AppendBin(b, e.Incarnation[:])

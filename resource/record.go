@@ -72,16 +72,15 @@ type Register[V any] struct {
 	Context Context
 	Value   V
 	// body is the canonical form of all of the above and of fields that this
-	// version does not know; digest is its SHA-256.
-	body   []byte
-	digest [32]byte
+	// version does not know.
+	body []byte
 	// Signature is the slot for the writer's signature over the body; it is
 	// not covered by the digest.
 	Signature []byte
 }
 
 // Digest is the SHA-256 of the register's body, without the signature.
-func (r *Register[V]) Digest() [32]byte { return r.digest }
+func (r *Register[V]) Digest() [32]byte { return sha256.Sum256(r.body) }
 
 // Body returns the canonical bytes; they are shared.
 func (r *Register[V]) Body() []byte { return r.body }
@@ -224,6 +223,19 @@ func (r *Record) points(yield func(Point) bool) {
 // Points yields the point of every stamp in the record, creation included: a
 // clock that accepts the record observes the highest of them.
 func (r *Record) Points() func(yield func(Point) bool) { return r.points }
+
+// Holds reports whether the write at p is what some register or finalizer
+// holds.
+func (r *Record) Holds(p Point) bool {
+	first := true
+	for q := range r.points {
+		if q == p && !first {
+			return true
+		}
+		first = false // creation is no register
+	}
+	return false
+}
 
 // Digest is the SHA-256 over everything that replicas must agree on: the
 // Merkle leaf and the ETag.

@@ -101,7 +101,7 @@ func (t *txn) merge(in *Incoming, out *Applied) error {
 		if in.Event != nil {
 			d = dot{in.Event.Incarnation, in.Event.Seq}
 		}
-		t.project(prev, &res.Record, merged, nil, d)
+		t.project(prev, imageOf(&res.Record), merged, nil, d)
 	case resolve.Ignored:
 		out.Ignored++
 	default:
@@ -121,52 +121,69 @@ func (t *txn) position(inc resource.ID) Position {
 	return t.s.vector[inc] // guarded by there being one committer
 }
 
-// advance moves the vector by an event that is in the state now, and by those
-// after it that came early. An event that does not follow the last one is kept
-// in mind only: its predecessor may still come, or a reconciliation.
+// early is an event that came before its predecessor: its record is in the
+// state, its position is not covered yet.
+type early struct {
+	incarnation resource.ID
+	position    Position
+	prevHash    [32]byte
+}
+
+// advance moves the vector by an event that is in the state now. An event that
+// does not follow the last one is kept in mind only: its predecessor may still
+// come, or a reconciliation.
 func (t *txn) advance(ev *resource.Event, out *Applied) {
-	inc := ev.Incarnation
-	if inc == t.s.identity.Incarnation {
+	if ev.Incarnation == t.s.identity.Incarnation {
 		return
 	}
-	early := t.s.ahead[inc]
-	for next := ev; next != nil; {
-		p := t.position(inc)
-		if next.Seq != p.Seq+1 || next.PrevHash != p.Hash {
-			if next.Seq > p.Seq+1 {
-				t.ahead = append(t.ahead, *next)
-			}
-			return
-		}
-		p = Position{Seq: next.Seq, HLC: next.HLC, Hash: next.Hash()}
+	e := early{ev.Incarnation, Position{Seq: ev.Seq, HLC: ev.HLC, Hash: ev.Hash()}, ev.PrevHash}
+	if e.follows(t.position(ev.Incarnation)) {
+		t.cover(e.incarnation, e.position, out)
+	} else if e.position.Seq > t.position(ev.Incarnation).Seq+1 {
+		t.ahead = append(t.ahead, e)
+	}
+}
+
+func (e *early) follows(p Position) bool { return e.position.Seq == p.Seq+1 && e.prevHash == p.Hash }
+
+// cover moves an incarnation's entry, and on along the events that came early.
+func (t *txn) cover(inc resource.ID, p Position, out *Applied) {
+	for ok := true; ok; p, ok = t.next(inc, p) {
 		t.vector[inc], out.Covered[inc] = p, p
-		follower, ok := early[next.Seq+1]
-		if next = nil; ok {
-			next = &follower
+	}
+}
+
+func (t *txn) next(inc resource.ID, p Position) (Position, bool) {
+	if e, ok := t.s.ahead[inc][p.Seq+1]; ok && e.follows(p) {
+		return e.position, true
+	}
+	for i := range t.ahead {
+		if e := &t.ahead[i]; e.incarnation == inc && e.follows(p) {
+			return e.position, true
 		}
 	}
+	return Position{}, false
 }
 
 // adopt joins a vector that the state provably covers.
 func (t *txn) adopt(v Vector, out *Applied) {
 	for _, inc := range v.Incarnations() {
-		if inc == t.s.identity.Incarnation || v[inc].Seq <= t.position(inc).Seq {
-			continue
+		if inc != t.s.identity.Incarnation && v[inc].Seq > t.position(inc).Seq {
+			t.cover(inc, v[inc], out)
 		}
-		t.vector[inc], out.Covered[inc] = v[inc], v[inc]
 	}
 }
 
 // keepAhead remembers early events and forgets those that the vector reached.
 func (s *Store) keepAhead(t *txn) {
-	for _, ev := range t.ahead {
-		m := s.ahead[ev.Incarnation]
+	for _, e := range t.ahead {
+		m := s.ahead[e.incarnation]
 		if m == nil {
-			m = map[uint64]resource.Event{}
-			s.ahead[ev.Incarnation] = m
+			m = map[uint64]early{}
+			s.ahead[e.incarnation] = m
 		}
 		if len(m) < maxAhead {
-			m[ev.Seq] = ev
+			m[e.position.Seq] = e
 		}
 	}
 	for inc, p := range t.vector {

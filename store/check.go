@@ -123,7 +123,7 @@ func (c *checker) record(key []byte, st *stored) {
 	if realm, err := unseal(BucketIDs, rec.ID[:], c.tx.Get(BucketIDs, rec.ID[:])); err != nil || string(realm) != rec.Realm() {
 		c.say("record %s: ids index says realm %q", rec.ID, realm)
 	}
-	if n, ok := readNameRow(nameKey(rec), c.tx.Get(BucketNames, nameKey(rec))); !ok || n != rowOf(rec) {
+	if n, err := readNameRow(nameKey(rec), c.tx.Get(BucketNames, nameKey(rec))); err != nil || n != rowOf(rec) {
 		c.say("record %s: names index differs", rec.ID)
 	}
 	if c.tries[rec.Realm()] == nil {
@@ -174,7 +174,11 @@ func (c *checker) liveKinds() error {
 	for _, k := range resource.CoreKinds() {
 		want[k.RecordName()] = true
 	}
-	for _, id := range liveNames(c.tx, kindPrefix(kindKind())) {
+	ids, err := liveNames(c.tx, kindPrefix(kindKind()))
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
 		st, err := lookup(c.s, c.tx, id)
 		if err != nil || st == nil {
 			return fmt.Errorf("kind record %s: %w", id, err)

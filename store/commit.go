@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 )
 
@@ -17,6 +18,7 @@ type committer struct {
 	mu     sync.Mutex
 	queue  []*commitOp
 	busy   bool
+	last   int // size of the last batch
 	closed bool
 	idle   sync.WaitGroup
 }
@@ -53,7 +55,9 @@ func (c *committer) do(fn func(*txn) error) error {
 		c.mu.Lock()
 	}
 	c.busy = true
+	c.gather()
 	batch := c.queue[:min(len(c.queue), maxBatch)]
+	c.last = len(batch)
 	c.queue = c.queue[len(batch):]
 	c.mu.Unlock()
 
@@ -73,6 +77,25 @@ func (c *committer) do(fn func(*txn) error) error {
 	}
 	return op.err
 }
+
+// gather lets the writers of the last batch come back before the next one is
+// closed: after a large batch all of them are runnable at once, and a commit
+// with the first alone would make the others wait for two. It yields the
+// processor and waits for nothing, so a lone writer loses nothing. c.mu is
+// held, and let go meanwhile.
+func (c *committer) gather() {
+	for range gatherRounds {
+		if len(c.queue) >= c.last/2 {
+			return
+		}
+		c.mu.Unlock()
+		runtime.Gosched()
+		c.mu.Lock()
+	}
+}
+
+// gatherRounds bounds how often a leader lets others run first.
+const gatherRounds = 16
 
 // close refuses later calls and waits for those under way.
 func (c *committer) close() {

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"driftless.dev/pack"
 	"driftless.dev/resource"
@@ -118,8 +121,10 @@ func Replay(ctx context.Context, src *Store, engine Engine, cfg Config) (*Store,
 		return nil, fmt.Errorf("replay log: %w", err)
 	}
 	var b Batch
-	for _, folded := range f {
-		rec, err := resource.DecodeRecord(folded.frame)
+	ids := slices.Collect(maps.Keys(f))
+	slices.SortFunc(ids, func(a, b resource.ID) int { return bytes.Compare(a[:], b[:]) })
+	for _, id := range ids {
+		rec, err := resource.DecodeRecord(f[id].frame)
 		if err != nil {
 			return nil, fmt.Errorf("replay log: %w", err)
 		}

@@ -18,7 +18,7 @@ func (s *Store) load() error {
 		return err
 	}
 	return s.engine.View(func(tx Tx) error {
-		for _, step := range []func(Tx) error{s.loadHead, s.loadMeta, s.loadVector, s.loadTries, s.loadKinds} {
+		for _, step := range []func(Tx) error{s.loadHead, s.loadMeta, s.loadVector, s.loadTries, s.loadKinds, s.loadSnapshots} {
 			if err := step(tx); err != nil {
 				return err
 			}
@@ -199,7 +199,10 @@ func (s *Store) loadTries(tx Tx) (err error) {
 
 // loadKinds registers every live Kind record.
 func (s *Store) loadKinds(tx Tx) error {
-	ids := liveNames(tx, kindPrefix(kindKind()))
+	ids, err := liveNames(tx, kindPrefix(kindKind()))
+	if err != nil {
+		return err
+	}
 	for _, id := range ids {
 		st, err := lookup(s, tx, id)
 		if err != nil {
@@ -208,7 +211,16 @@ func (s *Store) loadKinds(tx Tx) error {
 		if st == nil {
 			return fmt.Errorf("%w: kind record %s is named and missing", ErrDamaged, id)
 		}
-		kindChange{record: st.rec}.apply(s.registry)
+		kindChange{is: kindOf(&st.rec)}.apply(s.registry)
+	}
+	return nil
+}
+
+// loadSnapshots finds where the last snapshot was begun, so that a restart does
+// not take one anew.
+func (s *Store) loadSnapshots(tx Tx) error {
+	if bases := snapshotBases(tx); len(bases) > 0 {
+		s.snapshots.last.Store(bases[len(bases)-1])
 	}
 	return nil
 }

@@ -26,16 +26,25 @@ func (s *Store) Write(ctx context.Context, w Write) (Written, error) {
 	if err != nil {
 		return Written{}, err
 	}
+	if err := w.prepare(); err != nil {
+		return Written{}, err
+	}
 	var out Written
+	var frame []byte
 	err = s.commits.do(func(t *txn) error {
 		var err error
-		out, err = t.write(&w, target)
+		out, frame, err = t.write(&w, target)
 		return err
 	})
-	if errors.Is(err, errDryRun) {
-		err = nil
+	if err != nil && !errors.Is(err, errDryRun) {
+		return Written{}, err
 	}
-	return out, err
+	rec, err := resource.DecodeRecord(frame) // outside the transaction, which others wait for
+	if err != nil {
+		return Written{}, err
+	}
+	out.Resource = rec.Resource()
+	return out, nil
 }
 
 // address is what a write is about, once its kind is resolved.
@@ -69,7 +78,7 @@ func (s *Store) admit(w *Write) (address, error) {
 	}
 	kind, known := s.registry.Lookup(r.APIVersion, r.Kind)
 	a.named = kind.Identity == resource.IdentityName
-	if !known {
+	if _, served := s.registry.LookupKind(a.kind); !known && !served {
 		if err := s.parkedAt(a); err != nil {
 			return address{}, err
 		}
@@ -81,7 +90,9 @@ func (s *Store) admit(w *Write) (address, error) {
 // holds.
 func (s *Store) parkedAt(a address) error {
 	return s.engine.View(func(tx Tx) error {
-		if n, ok := holder(tx, a.kind, a.scope, a.name); ok && n.live {
+		if n, ok, err := holder(tx, a.kind, a.scope, a.name); err != nil {
+			return err
+		} else if ok && n.live {
 			return fmt.Errorf("%w: no version of kind %s is known here yet: apply its kind first", resource.ErrParked, a.kind)
 		}
 		return nil
@@ -162,61 +173,62 @@ func (t *txn) find(a address) (*stored, error) {
 	if !a.id.IsZero() {
 		return lookup(t.s, t.tx, a.id)
 	}
-	n, ok := holder(t.tx, a.kind, a.scope, a.name)
-	if !ok {
-		return nil, nil
+	n, ok, err := holder(t.tx, a.kind, a.scope, a.name)
+	if err != nil || !ok {
+		return nil, err
 	}
 	return lookup(t.s, t.tx, n.id)
 }
 
 // write judges and stores one mutation. Nothing is written before the last
 // check has passed.
-func (t *txn) write(w *Write, a address) (Written, error) {
+func (t *txn) write(w *Write, a address) (out Written, frame []byte, err error) {
 	prev, err := t.find(a)
 	if err != nil {
-		return Written{}, err
+		return Written{}, nil, err
 	}
 	now := t.s.clock.Now()
 	if t.s.cfg.Guard != nil {
 		if err := t.s.cfg.Guard(now); err != nil {
-			return Written{}, err
+			return Written{}, nil, err
 		}
 	}
-	post, err := t.judge(w, a, prev, now)
+	post, img, err := t.judge(w, a, prev, now)
 	if err != nil {
-		return Written{}, err
+		return Written{}, nil, err
 	}
-	out := Written{Resource: post.Record.Resource(), Created: post.Created, Changed: post.Changed, Seq: t.head.Seq, HLC: now}
+	out = Written{Created: post.Created, Changed: post.Changed, Seq: t.head.Seq, HLC: now}
 	switch {
 	case w.DryRun:
-		return out, errDryRun
+		return out, img.frame, errDryRun
 	case !post.Changed:
 		out.Seq, out.HLC = prev.seq, prev.rec.Newest().HLC
-		return out, nil
+		return out, img.frame, nil
 	}
 	t.head.HLC = now
-	t.appendOwn(prev, &post.Record, post.Died)
+	t.appendOwn(prev, img, post.Died)
 	out.Seq, out.Incarnation, out.OriginSeq = t.head.Seq, t.s.identity.Incarnation, t.head.Own.Seq
-	return out, t.broken
+	return out, img.frame, t.broken
 }
 
 // judge routes a write to the stamper's rule for it.
-func (t *txn) judge(w *Write, a address, prev *stored, now hlc.Timestamp) (Post, error) {
+func (t *txn) judge(w *Write, a address, prev *stored, now hlc.Timestamp) (Post, image, error) {
 	var existing *resource.Record
 	if prev != nil {
 		existing = &prev.rec
 	}
 	post, err := t.apply(w, a, existing, now)
-	if err != nil || !post.Changed {
-		return post, err
+	if err != nil {
+		return Post{}, image{}, err
 	}
-	if size := len(post.Record.AppendTo(nil)); size > resource.MaxRecordSize {
-		return Post{}, fmt.Errorf("%w: %d bytes encoded, at most %d", resource.ErrTooLarge, size, resource.MaxRecordSize)
+	img := imageOf(&post.Record)
+	if size := len(img.frame); size > resource.MaxRecordSize {
+		return Post{}, image{}, fmt.Errorf("%w: %d bytes encoded, at most %d", resource.ErrTooLarge, size, resource.MaxRecordSize)
 	}
 	if post.Died || w.Op == OpDelete || w.Op == OpTeardown {
-		return post, t.kindInUse(&post.Record)
+		err = t.kindInUse(&post.Record)
 	}
-	return post, nil
+	return post, img, err
 }
 
 func (t *txn) apply(w *Write, a address, existing *resource.Record, now hlc.Timestamp) (Post, error) {
@@ -262,7 +274,7 @@ func (t *txn) applyPut(w *Write, a address, existing *resource.Record, now hlc.T
 				resource.ErrInvalid, a.id, existing.Kind, existing.Name, existing.Scope)
 		}
 	}
-	if _, ok := t.s.registry.Lookup(w.Resource.APIVersion, w.Resource.Kind); !ok {
+	if !t.serves(w.Resource.APIVersion, w.Resource.Kind) {
 		return Post{}, fmt.Errorf("%w: kind %s was removed meanwhile", resource.ErrInvalid, a.kind)
 	}
 	if err := t.fillOwners(w); err != nil {
@@ -307,6 +319,6 @@ func (t *txn) fillOwners(w *Write) error {
 			refs[i].Incarnation, refs[i].Creation = owner.rec.Incarnation(), owner.rec.Creation.Point()
 		}
 	}
-	w.Resource.OwnerReferences = refs
+	w.Resource.OwnerReferences, w.desired.OwnerReferences = refs, refs
 	return nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 
 	"driftless.dev/hlc"
 	"driftless.dev/pack"
@@ -31,20 +32,29 @@ func (n nameRow) appendTo(b []byte) []byte {
 	return pack.AppendBin(b, n.creation.Writer[:])
 }
 
-func readNameRow(key, value []byte) (n nameRow, ok bool) {
+// readNameRow reads a row; one that does not read hides a record, so it is
+// damage to whoever meets it.
+func readNameRow(key, value []byte) (n nameRow, err error) {
 	payload, err := unseal(BucketNames, key, value)
-	if err != nil || len(key) < 16 {
-		return nameRow{}, false
+	if err != nil {
+		return nameRow{}, err
 	}
-	copy(n.id[:], key[len(key)-16:])
 	r := pack.NewReader(payload)
-	if r.Array() != 5 || r.Uint() != 1 {
-		return nameRow{}, false
+	if f, v := r.Array(), r.Uint(); r.Err() == nil && (f != 5 || v != 1) {
+		r.Fail("names row of %d fields, version %d", f, v)
 	}
 	n.live, n.human = r.Bool(), r.Bool()
 	n.creation.HLC = hlc.Timestamp(r.Uint())
 	r.Fixed(n.creation.Writer[:])
-	return n, r.Close() == nil
+	_, _, _, id, ok := splitNameKey(key)
+	if !ok {
+		r.Fail("no name's key")
+	}
+	n.id = id
+	if err := r.Close(); err != nil {
+		return nameRow{}, fmt.Errorf("%w: %s/%x: %w", ErrDamaged, BucketNames, key, err)
+	}
+	return n, nil
 }
 
 // before is the order in which records of one address hold its name, the same
@@ -80,36 +90,40 @@ func (t *txn) index(prev *stored, rec *resource.Record) {
 
 // holder returns the row of the record that an address means: the live holder
 // of the name, else the tombstone that a put would bring back.
-func holder(tx Tx, kind resource.GroupKind, scope resource.Scope, name string) (best nameRow, ok bool) {
-	for _, n := range rowsOf(tx, namePrefix(kind, scope, name)) {
+func holder(tx Tx, kind resource.GroupKind, scope resource.Scope, name string) (best nameRow, ok bool, err error) {
+	rows, err := rowsOf(tx, namePrefix(kind, scope, name))
+	for _, n := range rows {
 		if !ok || n.before(best) < 0 {
 			best, ok = n, true
 		}
 	}
-	return best, ok
+	return best, ok, err
 }
 
-func rowsOf(tx Tx, prefix []byte) (rows []nameRow) {
+func rowsOf(tx Tx, prefix []byte) (rows []nameRow, err error) {
 	tx.Ascend(BucketNames, prefix, func(key, value []byte) bool {
 		if !bytes.HasPrefix(key, prefix) {
 			return false
 		}
-		if n, ok := readNameRow(key, value); ok {
-			rows = append(rows, n)
+		var n nameRow
+		if n, err = readNameRow(key, value); err != nil {
+			return false
 		}
+		rows = append(rows, n)
 		return true
 	})
-	return rows
+	return rows, err
 }
 
 // liveNames returns the ids of the live records under a prefix, in key order.
-func liveNames(tx Tx, prefix []byte) (ids []resource.ID) {
-	for _, n := range rowsOf(tx, prefix) {
+func liveNames(tx Tx, prefix []byte) (ids []resource.ID, err error) {
+	rows, err := rowsOf(tx, prefix)
+	for _, n := range rows {
 		if n.live {
 			ids = append(ids, n.id)
 		}
 	}
-	return ids
+	return ids, err
 }
 
 // NameConflict is an address that several live records claim.
@@ -126,7 +140,11 @@ type NameConflict struct {
 // reached by id.
 func (s *Store) Conflicts() (out []NameConflict, err error) {
 	err = s.engine.View(func(tx Tx) error {
-		for _, rows := range contested(tx) {
+		groups, err := contested(tx)
+		if err != nil {
+			return err
+		}
+		for _, rows := range groups {
 			c := NameConflict{}
 			for i, n := range rows {
 				st, err := lookup(s, tx, n.id)
@@ -152,7 +170,7 @@ func (s *Store) Conflicts() (out []NameConflict, err error) {
 
 // contested groups the live rows of addresses that have several, holders
 // first.
-func contested(tx Tx) (groups [][]nameRow) {
+func contested(tx Tx) (groups [][]nameRow, err error) {
 	var prefix []byte
 	var group []nameRow
 	flush := func() {
@@ -169,9 +187,9 @@ func contested(tx Tx) (groups [][]nameRow) {
 		group = nil
 	}
 	tx.Ascend(BucketNames, nil, func(key, value []byte) bool {
-		n, ok := readNameRow(key, value)
-		if !ok || !n.live {
-			return true
+		var n nameRow
+		if n, err = readNameRow(key, value); err != nil || !n.live {
+			return err == nil
 		}
 		if p := key[:len(key)-16]; !bytes.Equal(p, prefix) {
 			flush()
@@ -181,5 +199,5 @@ func contested(tx Tx) (groups [][]nameRow) {
 		return true
 	})
 	flush()
-	return groups
+	return groups, err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -46,7 +47,10 @@ func (s *Store) read(ctx context.Context, a address) (out resource.Resource, err
 	err = s.engine.View(func(tx Tx) error {
 		id := a.id
 		if id.IsZero() {
-			n, ok := holder(tx, a.kind, a.scope, a.name)
+			n, ok, err := holder(tx, a.kind, a.scope, a.name)
+			if err != nil {
+				return err
+			}
 			if !ok || !n.live {
 				return fmt.Errorf("%w: %s", resource.ErrNotFound, a.describe())
 			}
@@ -172,24 +176,17 @@ func (s *Store) queryChunk(page *Page, q Query, prefix, from []byte) (next []byt
 }
 
 func (s *Store) queryRow(tx Tx, page *Page, q Query, key, value []byte) error {
-	n, ok := readNameRow(key, value)
-	if !ok {
-		return fmt.Errorf("%w: names/%x", ErrDamaged, key)
-	}
-	if !n.live {
-		return nil
-	}
 	if q.Name != "" {
 		if _, _, name, _, ok := splitNameKey(key); !ok || name != q.Name {
 			return nil
 		}
 	}
-	st, err := lookup(s, tx, n.id)
-	if err != nil {
+	rec, err := liveRow(s, tx, key, value)
+	if err != nil || rec == nil {
 		return err
 	}
-	if st != nil && s.shown(&st.rec) && q.Selector.Matches(st.rec.Desired.Value.Labels) {
-		page.Items = append(page.Items, st.rec.Resource())
+	if s.shown(rec) && q.Selector.Matches(rec.Desired.Value.Labels) {
+		page.Items = append(page.Items, rec.Resource())
 	}
 	return nil
 }
@@ -231,46 +228,81 @@ func (s *Store) ListKeys(ctx context.Context, kind string) (keys []resource.Key,
 		return nil, err
 	}
 	prefix := kindPrefix(k.GroupKind())
-	err = s.engine.View(func(tx Tx) error {
+	err = s.engine.View(func(tx Tx) (err error) {
 		tx.Ascend(BucketNames, prefix, func(key, value []byte) bool {
 			if !bytes.HasPrefix(key, prefix) {
 				return false
 			}
-			n, ok := readNameRow(key, value)
-			kind, scope, name, _, shape := splitNameKey(key)
+			var n nameRow
+			if n, err = readNameRow(key, value); err != nil {
+				return false
+			}
+			kind, scope, name, _, _ := splitNameKey(key)
 			entry := resource.Key{Kind: kind, Scope: scope, Name: name}
-			if ok && shape && n.live && (len(keys) == 0 || keys[len(keys)-1] != entry) {
+			if n.live && (len(keys) == 0 || keys[len(keys)-1] != entry) {
 				keys = append(keys, entry)
 			}
 			return ctx.Err() == nil
 		})
-		return ctx.Err()
+		return cmp.Or(err, ctx.Err())
 	})
 	return keys, err
 }
 
 // Parked lists the live records whose kind is not known here, up to limit.
 func (s *Store) Parked(limit int) (out []resource.Resource, err error) {
-	err = s.engine.View(func(tx Tx) (err error) {
-		tx.Ascend(BucketNames, nil, func(key, value []byte) bool {
-			n, ok := readNameRow(key, value)
-			kind, _, _, _, shape := splitNameKey(key)
-			if !ok || !shape || !n.live {
-				return true
-			}
-			if _, known := s.registry.LookupKind(resource.ParseGroupKind(kind)); known {
-				return true
-			}
-			var st *stored
-			if st, err = lookup(s, tx, n.id); err != nil || st == nil {
-				return false
-			}
-			out = append(out, st.rec.Resource())
-			return len(out) < limit
-		})
-		return err
+	if limit <= 0 {
+		return nil, nil
+	}
+	err = s.eachLive(func(rec *resource.Record) bool {
+		if _, known := s.registry.LookupKind(rec.Kind); !known {
+			out = append(out, rec.Resource())
+		}
+		return len(out) < limit
 	})
 	return out, err
+}
+
+// eachLive calls fn for every live record, known kind or not, by kind, scope,
+// name and id, until fn returns false. It goes in chunks, so that reads stay
+// short; what is written meanwhile may be met or not.
+func (s *Store) eachLive(fn func(*resource.Record) bool) error {
+	var from []byte
+	for more := true; more; {
+		err := s.engine.View(func(tx Tx) (err error) {
+			walked := 0
+			more = false
+			tx.Ascend(BucketNames, from, func(key, value []byte) bool {
+				if walked++; walked > chunk {
+					from, more = bytes.Clone(key), true
+					return false
+				}
+				var rec *resource.Record
+				if rec, err = liveRow(s, tx, key, value); err != nil {
+					return false
+				}
+				return rec == nil || fn(rec)
+			})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// liveRow reads the record of a names row, nil for a tombstone.
+func liveRow(s *Store, tx Tx, key, value []byte) (*resource.Record, error) {
+	n, err := readNameRow(key, value)
+	if err != nil || !n.live {
+		return nil, err
+	}
+	st, err := lookup(s, tx, n.id)
+	if err != nil || st == nil {
+		return nil, cmp.Or(err, fmt.Errorf("%w: record %s is named and missing", ErrDamaged, n.id))
+	}
+	return &st.rec, nil
 }
 
 // RecordsAt returns the records at placement keys of a realm, tombstones
@@ -309,4 +341,29 @@ func (s *Store) RecordsAt(realm string, places []merkle.Key, maxBytes int) (fram
 		return nil
 	})
 	return frames, done, err
+}
+
+// Record returns a record as it is replicated, tombstones and parked ones
+// included; it owns its memory.
+func (s *Store) Record(id string) (resource.Record, error) {
+	parsed, err := resource.ParseID(id)
+	if err != nil {
+		return resource.Record{}, err
+	}
+	var frame []byte
+	err = s.engine.View(func(tx Tx) error {
+		st, err := lookup(s, tx, parsed)
+		if err != nil {
+			return err
+		}
+		if st == nil {
+			return fmt.Errorf("%w: id %s", resource.ErrNotFound, id)
+		}
+		frame = st.rec.AppendTo(nil)
+		return nil
+	})
+	if err != nil {
+		return resource.Record{}, err
+	}
+	return resource.DecodeRecord(frame)
 }

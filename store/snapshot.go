@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"driftless.dev/merkle"
@@ -21,7 +23,10 @@ type SnapshotCodec interface {
 }
 
 // snapshotter remembers when the last snapshot was taken.
-type snapshotter struct{ last atomic.Uint64 }
+type snapshotter struct {
+	last atomic.Uint64
+	mu   sync.Mutex // held by the one that is being written
+}
 
 // manifestChunk is the chunk number of a snapshot's last row, which is written
 // only when all of it has been verified: a snapshot without one does not count.
@@ -58,6 +63,8 @@ func (s *Store) Run(ctx context.Context) error {
 // later one, adds the events between, and counts only if what it wrote hashes
 // to the later one's roots.
 func (s *Store) Snapshot(ctx context.Context) error {
+	s.snapshots.mu.Lock()
+	defer s.snapshots.mu.Unlock()
 	w := &snapshotWriter{s: s, base: s.Head().Seq, leaves: map[resource.ID]leafAt{}}
 	var from []byte
 	for more := true; more; {
@@ -183,13 +190,17 @@ func (w *snapshotWriter) finish(st State) error {
 	b = pack.AppendUint(b, uint64(w.chunks))
 	b = pack.AppendBin(b, st.Super[:])
 	return w.s.commits.do(func(t *txn) error {
-		bases := snapshotBases(t.tx)
-		for len(bases) > 1 && bases[len(bases)-1] == w.base {
-			bases = bases[:len(bases)-1]
-		}
-		for len(bases) > 1 {
-			t.dropSnapshot(bases[0])
-			bases = bases[1:]
+		kept := false
+		for _, base := range slices.Backward(snapshotBases(t.tx)) {
+			// One without a manifest was begun and never finished.
+			whole := t.tx.Get(BucketSnapshots, snapshotKey(base, manifestChunk)) != nil
+			switch {
+			case base == w.base:
+			case whole && !kept:
+				kept = true
+			default:
+				t.dropSnapshot(base)
+			}
 		}
 		t.put(BucketSnapshots, snapshotKey(w.base, manifestChunk), b)
 		return t.broken

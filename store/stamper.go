@@ -46,6 +46,9 @@ type draft struct {
 
 // begin checks what every write must satisfy and prepares the stamp.
 func (s Stamper) begin(existing *resource.Record, w *Write, now hlc.Timestamp) (*draft, error) {
+	if err := w.prepare(); err != nil {
+		return nil, err
+	}
 	d := &draft{s: s, existing: existing, w: w, live: existing != nil && !existing.Deleted()}
 	if err := d.precondition(); err != nil {
 		return nil, err
@@ -97,11 +100,15 @@ func (d *draft) precondition() error {
 		}
 		return fmt.Errorf("%w: syncVersion %d is asked for, the record's is %d: re-read and retry", resource.ErrConflict, r.SyncVersion, have)
 	}
+	if have := e.Digest(); r.Digest != "" && r.Digest != hex.EncodeToString(have[:]) {
+		return fmt.Errorf("%w: another version was merged in since digest %s was read: re-read and retry", resource.ErrConflict, r.Digest)
+	}
 	return d.stampsMatch()
 }
 
 // stampsMatch closes the ABA that a merge can open: the counter may have come
-// back to the number that the caller read, the stamps cannot.
+// back to the number that the caller read, the stamps cannot. The digest says
+// more (finalizers have no stamp), but a caller may have only these.
 func (d *draft) stampsMatch() error {
 	for _, p := range [...]struct{ read, stored resource.Stamp }{
 		{d.w.Resource.DesiredStamp, d.existing.Desired.Stamp},
@@ -145,6 +152,14 @@ func (d *draft) rises(over resource.Stamp) bool {
 	a, b := d.stamp, over
 	a.HLC, a.Writer, b.HLC, b.Writer = 0, resource.ID{}, 0, resource.ID{}
 	return a.Compare(b) > 0
+}
+
+// risesObserved is rises in the order of observed: a holder that confirms what
+// the last one reported must not lose it to that one's late write.
+func (d *draft) risesObserved(over resource.Stamp) bool {
+	a, b := d.stamp, over
+	a.HLC, a.Writer, b.HLC, b.Writer = 0, resource.ID{}, 0, resource.ID{}
+	return a.CompareObserved(b) > 0
 }
 
 // ownerAllows holds automation to the controller that created the record.

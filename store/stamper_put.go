@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,10 +59,9 @@ func (d *draft) create(id resource.ID) {
 // desire writes the desired register when its value differs, when the record
 // returns from the dead, or when the write has more standing than the last.
 func (d *draft) desire() error {
-	want, err := resource.Desire(d.w.Resource)
-	if err != nil {
-		return err
-	}
+	want := d.w.desired
+	caller := cmp.Or(d.w.Owner, want.Owner)
+	want.Owner = cmp.Or(want.Owner, d.w.Owner)
 	if d.existing == nil {
 		d.rec.Desired = resource.NewRegister(d.stamp, nil, want)
 		d.changed, d.valued = true, true
@@ -69,7 +69,7 @@ func (d *draft) desire() error {
 	}
 	old := &d.existing.Desired
 	if d.live {
-		if err := d.ownerAllows(want.Owner); err != nil {
+		if err := d.ownerAllows(caller); err != nil {
 			return err
 		}
 		want.Owner = old.Value.Owner
@@ -114,7 +114,7 @@ func (d *draft) finalize() error {
 	changed := false
 	for i := range entries {
 		if entries[i].Present && !slices.Contains(want, entries[i].Key) {
-			entries[i] = resource.Finalizer{Key: entries[i].Key, Incarnation: inc, At: d.stamp.Point()}
+			entries[i] = d.entry(inc, entries[i])
 			changed = true
 		}
 	}
@@ -126,12 +126,14 @@ func (d *draft) finalize() error {
 		if terminating {
 			return fmt.Errorf("%w: finalizer %q cannot be added: the record is terminating", resource.ErrInvalid, key)
 		}
-		f := resource.Finalizer{Key: key, Incarnation: inc, At: d.stamp.Point(), Present: true}
+		f := resource.Finalizer{Key: key}
 		if found {
-			entries[i] = f
+			f = entries[i]
 		} else {
 			entries = slices.Insert(entries, i, f)
 		}
+		entries[i] = d.entry(inc, f)
+		entries[i].Present = true
 		changed = true
 	}
 	if len(entries) > resource.MaxFinalizers {
@@ -143,19 +145,29 @@ func (d *draft) finalize() error {
 	return nil
 }
 
+// entry is a finalizer's new entry, removed. Entries are joined by incarnation
+// first, and the record's may have fallen behind an entry's: a person's earlier
+// deletion, merged late, names an earlier one.
+func (d *draft) entry(inc resource.Point, old resource.Finalizer) resource.Finalizer {
+	if inc.Compare(old.Incarnation) < 0 {
+		inc = old.Incarnation
+	}
+	return resource.Finalizer{Key: old.Key, Incarnation: inc, At: d.stamp.Point()}
+}
+
 // observe writes the observed register when the status that shows differs.
 func (d *draft) observe() error {
-	status, err := resource.CanonicalStatus(d.w.Resource.Status)
-	if err != nil {
-		return err
-	}
+	status := d.w.status
 	want := resource.Observed{Incarnation: d.rec.Incarnation(), Status: status}
 	old := d.rec.Observed
 	if old == nil || old.Value.Incarnation != want.Incarnation {
 		if status == nil {
 			return nil // nothing shows and nothing is asked for
 		}
-	} else if string(old.Value.Status) == string(status) && (old.Value.Status == nil) == (status == nil) {
+		d.valued = true
+	} else if string(old.Value.Status) != string(status) || (old.Value.Status == nil) != (status == nil) {
+		d.valued = true
+	} else if d.w.Op != OpStatus || !d.risesObserved(old.Stamp) {
 		return nil
 	}
 	if old != nil && d.stamp.CompareObserved(old.Stamp) <= 0 {
@@ -163,6 +175,6 @@ func (d *draft) observe() error {
 	}
 	reg := resource.NewRegister(d.stamp, chain(old), want)
 	d.rec.Observed = &reg
-	d.changed, d.valued = true, true
+	d.changed = true
 	return nil
 }

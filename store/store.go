@@ -58,7 +58,7 @@ type Store struct {
 	vector  Vector
 	tries   map[string]*merkle.Trie
 	prevs   map[string]uint64 // realm → own last sequence in it
-	ahead   map[resource.ID]map[uint64]resource.Event
+	ahead   map[resource.ID]map[uint64]early
 	changed chan struct{} // closed and replaced by every commit that changed something
 	failed  error         // set once, by a commit whose outcome is unknown
 	closed  bool
@@ -104,7 +104,7 @@ func Open(engine Engine, cfg Config) (*Store, error) {
 	s := &Store{
 		cfg: cfg, engine: engine, registry: cfg.Registry,
 		vector: Vector{}, tries: map[string]*merkle.Trie{}, prevs: map[string]uint64{},
-		ahead: map[resource.ID]map[uint64]resource.Event{}, changed: make(chan struct{}),
+		ahead: map[resource.ID]map[uint64]early{}, changed: make(chan struct{}),
 	}
 	if err := resource.RegisterCoreKinds(s.registry); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)

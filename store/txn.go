@@ -22,7 +22,7 @@ type txn struct {
 	prevs   map[string]uint64
 	leaves  []leafChange
 	kinds   []kindChange
-	ahead   []resource.Event
+	ahead   []early
 	metas   map[string][]byte // rows of meta that are written once, at the end
 	touched bool              // something durable changed
 	broken  error
@@ -134,10 +134,9 @@ const (
 // project writes a post-image: log entry, record, indexes, trie leaf. prev is
 // what the projection held, nil for a record that is new here. For an own
 // event ev carries its chain and is completed here.
-func (t *txn) project(prev *stored, rec *resource.Record, kind eventKind, ev *resource.Event, dot dot) {
+func (t *txn) project(prev *stored, img image, kind eventKind, ev *resource.Event, dot dot) {
 	t.head.Seq++
-	frame := rec.AppendTo(make([]byte, 0, 1024))
-	digest := rec.Digest()
+	rec, frame, digest := img.rec, img.frame, img.digest
 	entry := Entry{Seq: t.head.Seq, kind: kind, Source: dot.incarnation, SourceSeq: dot.seq}
 	if prev != nil {
 		entry.PrevSeq, entry.WasLive, entry.OldLabels = prev.seq, !prev.rec.Deleted(), prev.rec.Desired.Value.Labels
@@ -162,6 +161,17 @@ func (t *txn) project(prev *stored, rec *resource.Record, kind eventKind, ev *re
 	t.noteKind(prev, rec)
 }
 
+// image is a post-image, encoded and hashed once.
+type image struct {
+	rec    *resource.Record
+	frame  []byte
+	digest [32]byte
+}
+
+func imageOf(rec *resource.Record) image {
+	return image{rec: rec, frame: rec.AppendTo(make([]byte, 0, 1024)), digest: rec.Digest()}
+}
+
 // dot names the event that a merged post-image came by, when it is known.
 type dot struct {
 	incarnation resource.ID
@@ -169,31 +179,31 @@ type dot struct {
 }
 
 // appendOwn projects an event of this incarnation's own.
-func (t *txn) appendOwn(prev *stored, rec *resource.Record, died bool) {
-	realm := rec.Realm()
+func (t *txn) appendOwn(prev *stored, img image, died bool) {
+	realm := img.rec.Realm()
 	last, ok := t.prevs[realm]
 	if !ok {
 		last = t.s.prevs[realm] // guarded by there being one committer
 	}
 	ev := &resource.Event{
 		Deleted: died, Incarnation: t.s.identity.Incarnation, Seq: t.head.Own.Seq + 1, HLC: t.head.HLC,
-		RealmPrev: last, PrevHash: t.head.Own.Hash, Record: *rec,
+		RealmPrev: last, PrevHash: t.head.Own.Hash, Record: *img.rec,
 	}
 	kind := ownPut
 	if died {
 		kind = ownDeleted
 	}
-	t.head.Own = Position{Seq: ev.Seq, HLC: ev.HLC, Hash: ev.Hash()}
+	t.head.Own = Position{Seq: ev.Seq, HLC: ev.HLC, Hash: ev.HashWith(img.digest)}
 	t.prevs[realm] = ev.Seq
-	t.project(prev, rec, kind, ev, dot{})
+	t.project(prev, img, kind, ev, dot{})
 }
 
 // seal writes the rows that every operation of the batch moves, once.
 func (t *txn) seal() error {
-	t.head.HLC = max(t.head.HLC, t.s.clock.Last())
 	if !t.touched && len(t.metas) == 0 && len(t.vector) == 0 {
 		return t.broken
 	}
+	t.head.HLC = max(t.head.HLC, t.s.clock.Last())
 	t.takeStaged()
 	t.put(BucketMeta, []byte(metaHead), appendHead(nil, t.head))
 	for _, realm := range sortedKeys(t.prevs) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"driftless.dev/resource"
 )
@@ -66,9 +68,10 @@ func (s *Store) update(ctx context.Context, read func() (resource.Resource, erro
 		if err != nil {
 			return resource.Resource{}, err
 		}
+		asRead := clone(r)
 		switch err := mutate(&r); {
 		case errors.Is(err, resource.ErrSkipUpdate):
-			return read()
+			return asRead, nil
 		case err != nil:
 			return resource.Resource{}, err
 		}
@@ -79,6 +82,14 @@ func (s *Store) update(ctx context.Context, read func() (resource.Resource, erro
 		last = err
 	}
 	return resource.Resource{}, fmt.Errorf("update: %d attempts: %w", maxAttempts, last)
+}
+
+// clone copies what a mutate function may change in place.
+func clone(r resource.Resource) resource.Resource {
+	r.Labels, r.Annotations = maps.Clone(r.Labels), maps.Clone(r.Annotations)
+	r.Spec, r.Status = slices.Clone(r.Spec), slices.Clone(r.Status)
+	r.Finalizers, r.OwnerReferences = slices.Clone(r.Finalizers), slices.Clone(r.OwnerReferences)
+	return r
 }
 
 // OwnerGone reports whether a resource's controller owner is gone: a
@@ -99,8 +110,11 @@ func (s *Store) OwnerGone(r resource.Resource) (gone bool, err error) {
 		if err != nil || st == nil {
 			return err
 		}
-		other := !ref.Incarnation.IsZero() && st.rec.Incarnation() != ref.Incarnation
-		gone = st.rec.Requested() || other
+		// An owner created apart keeps the earlier creation: both stamps are
+		// of its first incarnation.
+		now, first := st.rec.Incarnation(), ref.Incarnation == ref.Creation
+		same := ref.Incarnation.IsZero() || now == ref.Incarnation || first && now == st.rec.Creation.Point()
+		gone = st.rec.Requested() || !same
 		return nil
 	})
 	return gone, err

@@ -55,6 +55,30 @@ type Write struct {
 	// DryRun judges the write and returns what it would store, without storing
 	// it.
 	DryRun bool
+
+	// desired and status are the resource's canonical parts, made once, by the
+	// caller's goroutine: the transaction that all writers share must not wait
+	// for one of them to parse JSON.
+	prepared bool
+	desired  resource.Desired
+	status   []byte
+}
+
+// prepare makes the canonical parts of what is to be written.
+func (w *Write) prepare() (err error) {
+	if w.prepared {
+		return nil
+	}
+	if w.Op == OpPut {
+		if w.desired, err = resource.Desire(w.Resource); err != nil {
+			return err
+		}
+	}
+	if w.status, err = resource.CanonicalStatus(w.Resource.Status); err != nil {
+		return err
+	}
+	w.prepared = true
+	return nil
 }
 
 // Written is what a write came to.

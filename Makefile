@@ -1,0 +1,42 @@
+# Targets are what CI calls; `make demo` and `make test` need Go and make only.
+GO       ?= go
+BIN      := bin
+PACKAGES := ./...
+
+.PHONY: build demo demo-ci test vet lint race unit sim bench fmt clean
+
+build: ## both binaries, static
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/driftless ./cmd/node
+	mv $(BIN)/node $(BIN)/driftless-node
+
+demo: build ## three nodes agree on real manifests, live in this terminal
+	$(BIN)/driftless demo --manifests examples
+
+demo-ci: build ## the same in plain lines; fails when the fleet does not converge
+	$(BIN)/driftless demo --manifests examples --non-interactive
+
+test: fmt vet lint race ## everything that must hold for a change
+
+fmt:
+	@out=$$(gofmt -l .); test -z "$$out" || { echo "not gofmt-clean:"; echo "$$out"; exit 1; }
+
+vet:
+	$(GO) vet $(PACKAGES)
+
+lint:
+	$(GO) tool staticcheck $(PACKAGES)
+
+race: ## all tests, race detector on
+	$(GO) test -race -timeout 20m $(PACKAGES)
+
+unit: ## all tests, without the race detector
+	$(GO) test $(PACKAGES)
+
+sim: ## the simulated fleet: make sim SEEDS=200 BASE=7
+	$(GO) test ./replicate/loopback -run Sim -seeds $(or $(SEEDS),1000) -base $(or $(BASE),1) -timeout 60m
+
+bench: ## what a durable write costs beside bare bbolt, both from one run
+	$(GO) run ./bench
+
+clean:
+	rm -rf $(BIN)

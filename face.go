@@ -1,0 +1,142 @@
+package driftless
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"driftless.dev/api"
+	"driftless.dev/fleet"
+	"driftless.dev/metrics"
+	"driftless.dev/replicate"
+	"driftless.dev/resource"
+	"driftless.dev/store"
+)
+
+var (
+	_ api.Node       = (*Node)(nil)
+	_ metrics.Source = (*Node)(nil)
+)
+
+// openAPI takes the API's address, so that it is known before anything is
+// served, and makes the server.
+func (n *Node) openAPI(context.Context) error {
+	n.metrics = metrics.New(n)
+	if n.cfg.HTTP == "" {
+		return nil
+	}
+	tlsConfig, err := n.tlsConfig()
+	if err != nil {
+		return err
+	}
+	tokens := make([]api.Token, len(n.cfg.Tokens))
+	for i, t := range n.cfg.Tokens {
+		tokens[i] = api.Token{Name: t.Name, Hash: api.HashToken(t.Secret), Actors: t.Actors}
+	}
+	n.api, err = api.New(api.Config{
+		Node: n, Tokens: tokens, TLS: tlsConfig, Logger: n.log, Registry: n.metrics.Gatherer(), Observer: n.metrics,
+		Codes: map[error]string{replicate.ErrClock: fleet.CodeClock}, Now: n.cfg.Clock.Wall,
+	})
+	if err != nil {
+		return err
+	}
+	if n.listener, err = listen(n.cfg.HTTP); err != nil {
+		return fmt.Errorf("listen for HTTP: %w (choose another with --http)", err)
+	}
+	return nil
+}
+
+// listen opens host:port or unix:/path. A socket is for its owner alone; one
+// left behind by a process that is gone is replaced.
+func listen(addr string) (net.Listener, error) {
+	path, unix := strings.CutPrefix(addr, "unix:")
+	if !unix {
+		return net.Listen("tcp", addr)
+	}
+	if c, err := net.Dial("unix", path); err == nil {
+		c.Close()
+		return nil, fmt.Errorf("socket %s is in use", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func (n *Node) tlsConfig() (*tls.Config, error) {
+	if n.cfg.TLSCert == "" && n.cfg.TLSKey == "" {
+		if n.cfg.TLSClientCA != "" {
+			return nil, fmt.Errorf("%w: tls-client-ca goes with tls-cert and tls-key", ErrConfig)
+		}
+		return nil, nil
+	}
+	cert, err := tls.LoadX509KeyPair(n.cfg.TLSCert, n.cfg.TLSKey)
+	if err != nil {
+		return nil, fmt.Errorf("%w: tls: %w", ErrConfig, err)
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}
+	if n.cfg.TLSClientCA == "" {
+		return c, nil
+	}
+	pem, err := os.ReadFile(n.cfg.TLSClientCA)
+	if err != nil {
+		return nil, fmt.Errorf("%w: tls-client-ca: %w", ErrConfig, err)
+	}
+	c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+	if !c.ClientCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%w: tls-client-ca: %s holds no certificate", ErrConfig, n.cfg.TLSClientCA)
+	}
+	return c, nil
+}
+
+// Wait returns when a write is where the concern wants it, or when ctx ends.
+func (n *Node) Wait(ctx context.Context, concern api.Concern, w store.Written) (out api.WaitResult) {
+	if !w.Changed {
+		return api.WaitResult{}
+	}
+	switch concern.Level {
+	case api.LevelStream:
+		out.Wanted = 1
+		if n.replicator.WaitStream(ctx, w.Seq) {
+			out.Reached = 1
+		} else {
+			out.Missing = []string{"stream"}
+		}
+	case api.LevelPeers, api.LevelFleet:
+		roster, err := n.roster(ctx)
+		if err != nil {
+			n.log.Warn("roster not read", "err", err)
+		}
+		delete(roster, n.store.Identity().Instance)
+		want := concern.Peers
+		if concern.Level == api.LevelFleet {
+			want = -1
+		}
+		waited := n.replicator.WaitPeers(ctx, w.OriginSeq, want, roster)
+		out = api.WaitResult{Reached: waited.Reached, Wanted: waited.Wanted, Missing: waited.Missing}
+	}
+	out.Superseded = n.superseded(w)
+	return out
+}
+
+// superseded reports whether none of the record's registers is the write's any
+// more.
+func (n *Node) superseded(w store.Written) bool {
+	rec, err := n.store.Record(w.Resource.ID)
+	if err != nil {
+		return false
+	}
+	return !rec.Holds(resource.Point{HLC: w.HLC, Writer: w.Incarnation})
+}
