@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 
 	"driftless.dev/api"
@@ -26,7 +27,11 @@ var (
 // openAPI takes the API's address, so that it is known before anything is
 // served, and makes the server.
 func (n *Node) openAPI(context.Context) error {
-	n.metrics = metrics.New(n)
+	id := n.store.Identity().Instance.String()
+	n.metrics = metrics.New(metrics.Config{
+		Version: n.cfg.Version, GoVersion: runtime.Version(), NodeID: id, Name: n.cfg.Name, Fleet: n.cfg.Fleet,
+		Ops: api.Ops(), Results: api.Results(),
+	}, n)
 	if n.cfg.HTTP == "" {
 		return nil
 	}
@@ -39,7 +44,7 @@ func (n *Node) openAPI(context.Context) error {
 		tokens[i] = api.Token{Name: t.Name, Hash: api.HashToken(t.Secret), Actors: t.Actors}
 	}
 	n.api, err = api.New(api.Config{
-		Node: n, Tokens: tokens, TLS: tlsConfig, Logger: n.log, Registry: n.metrics.Gatherer(), Observer: n.metrics,
+		Node: n, Tokens: tokens, TLS: tlsConfig, Logger: n.log, Registry: n.metrics, Observer: n.metrics,
 		Codes: map[error]string{replicate.ErrClock: fleet.CodeClock}, Now: n.cfg.Clock.Wall,
 	})
 	if err != nil {
@@ -129,6 +134,28 @@ func (n *Node) Wait(ctx context.Context, concern api.Concern, w store.Written) (
 	}
 	out.Superseded = n.superseded(w)
 	return out
+}
+
+// Sample is what the node's metrics read when they are scraped.
+func (n *Node) Sample() metrics.Sample {
+	rep, _ := n.replicator.Status()
+	sum := n.store.Summary()
+	bus := n.bus.Stats()
+	c := rep.Counters
+	s := metrics.Sample{
+		Checks:   map[string]bool{"store": n.store.Err() == nil, "nats": rep.Transport.Connected, "reconciled": rep.Ready},
+		Received: c.Applied + c.Ignored + c.Unchanged + c.Quarantined,
+		Applied:  c.Applied, Superseded: c.Ignored, Duplicate: c.Unchanged, Rejected: c.Rejected + c.Quarantined,
+		Conflicts: c.Conflicts, Exchanges: c.Sessions, LogSeq: sum.Head.Seq, PublishedSeq: rep.Published, Root: sum.Super,
+		NATSConnected: rep.Transport.Connected, Members: map[string]int{"self": 1},
+	}
+	if bus.Connects > 0 {
+		s.NATSReconnects = bus.Connects - 1
+	}
+	for _, p := range rep.Peers {
+		s.Members[p.State.String()]++
+	}
+	return s
 }
 
 // superseded reports whether none of the record's registers is the write's any

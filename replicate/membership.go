@@ -35,8 +35,10 @@ type Peer struct {
 	LastHeard time.Time
 	heardAt   time.Duration
 	// ClockOffset is how far the member's wall clock is ahead of this node's,
-	// give or take a message's way.
+	// give or take a message's way, as of the status it is read in.
 	ClockOffset time.Duration
+	// wall is the member's wall clock when it was heard.
+	wall time.Time
 	// Super, Own and VectorDigest are of the last heartbeat.
 	Super        [32]byte
 	Own          store.Position
@@ -109,13 +111,19 @@ func (m *membership) byIncarnation(inc resource.ID) *Peer {
 	return nil
 }
 
+// offset goes on from the last heartbeat by the monotonic clock, so that a step
+// of this node's own wall clock shows at once.
+func (p *Peer) offset(now Now) time.Duration {
+	return p.wall.Add(now.Mono - p.heardAt).Sub(now.Wall)
+}
+
 // reference is the median of the own and the live members' wall clocks, sure
 // with three or more.
 func (m *membership) reference(now Now) (time.Time, bool) {
 	offsets := []time.Duration{0}
 	for _, p := range m.peers {
 		if p.State != Lost {
-			offsets = append(offsets, p.ClockOffset)
+			offsets = append(offsets, p.offset(now))
 		}
 	}
 	if len(offsets) < 3 {
@@ -240,7 +248,7 @@ func (c *Core) hearHeartbeat(hb *wire.Heartbeat) {
 	}
 	p.Incarnation, p.Name, p.Software, p.Boot, p.Ready = hb.Incarnation, hb.Name, hb.Software, hb.Boot, hb.Ready
 	p.State, p.heardAt, p.LastHeard = Alive, c.now.Mono, c.now.Wall
-	p.ClockOffset = time.UnixMilli(int64(min(hb.WallMillis, 1<<48))).Sub(c.now.Wall)
+	p.wall = time.UnixMilli(int64(min(hb.WallMillis, 1<<48)))
 	p.Super, p.VectorDigest = hb.Super, hb.VectorDigest
 	p.Own = store.Position{Seq: hb.Own.Seq, HLC: hb.Own.HLC, Hash: hb.Own.Hash}
 	c.reportedBy(p, hb.Changed)

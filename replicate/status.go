@@ -63,7 +63,9 @@ func (c *Core) Status(now Now) Status {
 	}
 	st.Counters.Sessions = maps.Clone(c.counts.Sessions)
 	for _, p := range c.members.sorted() {
-		st.Peers = append(st.Peers, *p)
+		q := *p
+		q.ClockOffset = p.offset(now)
+		st.Peers = append(st.Peers, q)
 	}
 	switch {
 	case st.Ready:

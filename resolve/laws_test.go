@@ -23,7 +23,10 @@ func drawVersions(t *rapid.T, n int) []resource.Record {
 		posts = simulate(rapid.Uint64().Draw(t, "seed"), s).posts
 	}
 	for i := range out {
-		if posts != nil {
+		if i > 0 && rapid.IntRange(0, 7).Draw(t, "again") == 0 {
+			out[i] = out[i-1] // the same writes, by another signer
+			out[i].Desired.Signature = rapid.SampledFrom([][]byte{nil, {1}, {2}}).Draw(t, "signature")
+		} else if posts != nil {
 			out[i] = posts[rapid.IntRange(0, len(posts)-1).Draw(t, "post")]
 		} else {
 			out[i] = resourcetest.Record(t, resourcetest.Options{})
@@ -202,5 +205,7 @@ func TestMerge_FinalizersAreBounded(t *testing.T) {
 		if _, err := resource.DecodeRecord(abc.AppendTo(nil)); err != nil {
 			t.Error(err)
 		}
+		checkFinalizers(t, &abc, &a, resolve.Merge(&abc, &a))
+		checkFinalizers(t, &a, &b, resolve.Merge(&a, &b))
 	})
 }

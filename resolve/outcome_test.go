@@ -32,17 +32,21 @@ func TestMerge_Outcome(t *testing.T) {
 		checkPart(t, "desired", res.Desired, &cur.Desired, &in.Desired, &res.Record.Desired)
 		checkPart(t, "deletion", res.Deletion, cur.Deletion, in.Deletion, res.Record.Deletion)
 		checkPart(t, "observed", res.Observed, cur.Observed, in.Observed, res.Record.Observed)
-		finalizers := resolve.Ignored
-		switch {
-		case !slices.Equal(res.Record.Finalizers, cur.Finalizers):
-			finalizers = resolve.Applied
-		case slices.Equal(in.Finalizers, cur.Finalizers):
-			finalizers = resolve.Unchanged
-		}
-		if res.Finalizers != finalizers {
-			t.Errorf("finalizers are %s, want %s", res.Finalizers, finalizers)
-		}
+		checkFinalizers(t, &cur, &in, res)
 	})
+}
+
+func checkFinalizers(t *rapid.T, cur, in *resource.Record, res resolve.Result) {
+	want := resolve.Ignored
+	switch {
+	case !slices.Equal(res.Record.Finalizers, cur.Finalizers):
+		want = resolve.Applied
+	case slices.Equal(in.Finalizers, cur.Finalizers):
+		want = resolve.Unchanged
+	}
+	if res.Finalizers != want {
+		t.Errorf("finalizers are %s, want %s", res.Finalizers, want)
+	}
 }
 
 func digestOf[V any](r *resource.Register[V]) [32]byte {

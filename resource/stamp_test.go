@@ -167,3 +167,13 @@ func TestFinalizer_OrderIsTotal(t *testing.T) {
 		}
 	})
 }
+
+func TestFinalizer_PresentWinsWhatIsLeft(t *testing.T) {
+	f := resource.Finalizer{Key: "k", Incarnation: at(1, 1), At: at(2, 1)}
+	present := f
+	present.Present = true
+	later := resource.Finalizer{Key: "k", Incarnation: at(1, 1), At: at(3, 1)}
+	if present.Compare(f) != 1 || f.Compare(present) != -1 || later.Compare(present) != 1 {
+		t.Error("entries compare by incarnation, time, writer, then presence")
+	}
+}

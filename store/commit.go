@@ -119,11 +119,18 @@ func (s *Store) commit(batch []*commitOp) {
 				return t.broken
 			}
 		}
+		if !t.changes() {
+			return errNothing
+		}
 		return t.seal()
 	})
 	switch {
 	case err == nil:
 		s.publish(t)
+	case errors.Is(err, errNothing):
+		s.mu.Lock()
+		s.keepAhead(t)
+		s.mu.Unlock()
 	case errors.Is(err, ErrNoSpace), errors.Is(err, ErrDamaged):
 		fail(batch, err)
 	default:
@@ -138,6 +145,10 @@ func (s *Store) commit(batch []*commitOp) {
 		fail(batch, err)
 	}
 }
+
+// errNothing rolls back a transaction that would commit nothing: refused and
+// identical writes cost no sync.
+var errNothing = errors.New("nothing to commit")
 
 func fail(batch []*commitOp, err error) {
 	for _, op := range batch {

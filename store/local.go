@@ -187,12 +187,14 @@ func (t *txn) write(w *Write, a address) (out Written, frame []byte, err error) 
 	if err != nil {
 		return Written{}, nil, err
 	}
-	now := t.s.clock.Now()
 	if t.s.cfg.Guard != nil {
-		if err := t.s.cfg.Guard(now); err != nil {
+		// Asked before a stamp is issued: one that is refused must not drag the
+		// clock along.
+		if err := t.s.cfg.Guard(t.s.clock.Peek()); err != nil {
 			return Written{}, nil, err
 		}
 	}
+	now := t.s.clock.Now()
 	post, img, err := t.judge(w, a, prev, now)
 	if err != nil {
 		return Written{}, nil, err

@@ -198,11 +198,13 @@ func (t *txn) appendOwn(prev *stored, img image, died bool) {
 	t.project(prev, img, kind, ev, dot{})
 }
 
+// changes reports whether there is anything to commit.
+func (t *txn) changes() bool {
+	return t.broken != nil || t.touched || len(t.metas) > 0 || len(t.vector) > 0
+}
+
 // seal writes the rows that every operation of the batch moves, once.
 func (t *txn) seal() error {
-	if !t.touched && len(t.metas) == 0 && len(t.vector) == 0 {
-		return t.broken
-	}
 	t.head.HLC = max(t.head.HLC, t.s.clock.Last())
 	t.takeStaged()
 	t.put(BucketMeta, []byte(metaHead), appendHead(nil, t.head))

@@ -15,6 +15,7 @@ import (
 
 	"driftless.dev"
 	"driftless.dev/cli"
+	"driftless.dev/netcut"
 	"driftless.dev/resource"
 	"driftless.dev/store"
 )
@@ -31,7 +32,7 @@ type demo struct {
 	opts  cli.Demo
 	out   io.Writer
 	nodes []*driftless.Node
-	proxy *proxy
+	link  *netcut.Link
 	show  *display
 }
 
@@ -76,11 +77,11 @@ func (d *demo) start(ctx context.Context, g *errgroup.Group, dir string) error {
 			cfg.NATS.Listen = "127.0.0.1:0"
 		case "b":
 			var err error
-			if d.proxy, err = newProxy(join); err != nil {
+			if d.link, err = netcut.New(strings.TrimPrefix(join, "nats://")); err != nil {
 				return err
 			}
-			g.Go(func() error { return d.proxy.run(ctx) })
-			cfg.NATS.Join = []string{d.proxy.url()}
+			g.Go(func() error { return d.link.Run(ctx) })
+			cfg.NATS.Join = []string{"nats://" + d.link.Addr()}
 		default:
 			cfg.NATS.Join = []string{join}
 		}
@@ -114,7 +115,7 @@ func (d *demo) story(ctx context.Context) error {
 		return err
 	}
 	d.say("\nNode b is cut off. All of them go on taking writes.")
-	d.proxy.cut()
+	d.link.Cut()
 	if err := d.disagree(ctx); err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (d *demo) story(ctx context.Context) error {
 		return err
 	}
 	d.say("\nThe link heals.")
-	d.proxy.heal()
+	d.link.Heal()
 	took, err := d.until(ctx, "all three agree again", d.agreed)
 	if err != nil {
 		return err

@@ -1,4 +1,6 @@
-package main
+// Package netcut is a TCP link that can be cut and healed: the demo and the
+// tests put one between a node and NATS.
+package netcut
 
 import (
 	"context"
@@ -6,12 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"sync"
 )
 
-// proxy stands between a node and NATS, so that the demo can cut the link.
-type proxy struct {
+// Link carries connections from an address of its own to a target.
+type Link struct {
 	listener net.Listener
 	target   string
 
@@ -20,23 +21,20 @@ type proxy struct {
 	conns  map[net.Conn]bool
 }
 
-func newProxy(natsURL string) (*proxy, error) {
-	u, err := url.Parse(natsURL)
-	if err != nil {
-		return nil, fmt.Errorf("parse NATS URL: %w", err)
-	}
+// New listens on a loopback port for connections to target, host:port.
+func New(target string) (*Link, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("listen for node b: %w", err)
+		return nil, fmt.Errorf("listen for link to %s: %w", target, err)
 	}
-	return &proxy{listener: l, target: u.Host, conns: map[net.Conn]bool{}}, nil
+	return &Link{listener: l, target: target, conns: map[net.Conn]bool{}}, nil
 }
 
-func (p *proxy) url() string { return "nats://" + p.listener.Addr().String() }
+// Addr is where to connect to.
+func (p *Link) Addr() string { return p.listener.Addr().String() }
 
-// cut drops every connection and refuses new ones; heal lets them through
-// again.
-func (p *proxy) cut() {
+// Cut drops every connection and refuses new ones.
+func (p *Link) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.broken = true
@@ -45,19 +43,20 @@ func (p *proxy) cut() {
 	}
 }
 
-func (p *proxy) heal() {
+// Heal ends a cut.
+func (p *Link) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.broken = false
 }
 
-// run accepts until ctx ends.
-func (p *proxy) run(ctx context.Context) error {
+// Run carries until ctx ends.
+func (p *Link) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	stop := context.AfterFunc(ctx, func() {
 		p.listener.Close()
-		p.cut()
+		p.Cut()
 	})
 	defer stop()
 	for {
@@ -76,7 +75,7 @@ func (p *proxy) run(ctx context.Context) error {
 	}
 }
 
-func (p *proxy) keep(c net.Conn) bool {
+func (p *Link) keep(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.broken {
@@ -85,7 +84,7 @@ func (p *proxy) keep(c net.Conn) bool {
 	return !p.broken
 }
 
-func (p *proxy) carry(c net.Conn) {
+func (p *Link) carry(c net.Conn) {
 	defer func() {
 		c.Close()
 		p.mu.Lock()

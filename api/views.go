@@ -1,0 +1,83 @@
+package api
+
+import (
+	"driftless.dev/fleet"
+	"driftless.dev/resource"
+	"driftless.dev/store"
+)
+
+// Bounds of the listings that cannot be continued.
+const (
+	viewLimit    = 1000
+	maxViewLimit = 100_000
+)
+
+// view answers with what read returns, at most limit of it.
+func view[A, B any](c *call, read func(limit int) ([]A, error), form func(A) (B, error)) error {
+	limit, err := c.number("limit", viewLimit, maxViewLimit)
+	if err != nil {
+		return err
+	}
+	rows, err := read(limit + 1) // one more tells whether there is more
+	if err != nil {
+		return err
+	}
+	out := fleet.List[B]{Items: []B{}, Truncated: len(rows) > limit}
+	for _, row := range rows[:min(len(rows), limit)] {
+		item, err := form(row)
+		if err != nil {
+			return err
+		}
+		out.Items = append(out.Items, item)
+	}
+	return c.json(out)
+}
+
+func (c *call) conflicts() error {
+	all := func(int) ([]store.NameConflict, error) { return c.store().Conflicts() }
+	return view(c, all, func(n store.NameConflict) (fleet.NameConflict, error) {
+		out := fleet.NameConflict{Kind: n.Kind, Scope: n.Scope.String(), Name: n.Name, Holder: claimOf(&n.Holder)}
+		for i := range n.Others {
+			out.Others = append(out.Others, claimOf(&n.Others[i]))
+		}
+		return out, nil
+	})
+}
+
+func claimOf(r *resource.Resource) fleet.Claim {
+	return fleet.Claim{ID: r.ID, Origin: r.OriginInstanceID, CreatedAt: r.CreatedAt, Digest: r.Digest}
+}
+
+func (c *call) ledger() error {
+	full, err := c.flag("full")
+	if err != nil {
+		return err
+	}
+	return view(c, c.store().Ledger, func(l store.Loss) (fleet.Loss, error) {
+		r := &l.Record
+		out := fleet.Loss{
+			ID: r.ID.String(), Kind: r.Kind.String(), Scope: r.Scope.String(), Name: r.Name,
+			Register: l.Register, Reason: string(l.Reason), HLC: l.Stamp.HLC.String(), Writer: l.Stamp.Writer.String(),
+			Actor: l.Stamp.Actor.String(), Winner: l.Winner.String(), FoundAt: l.At.Time(),
+		}
+		var err error
+		if full {
+			out.Resource, err = r.Resource().MarshalJSON()
+		}
+		return out, err
+	})
+}
+
+func (c *call) parked() error {
+	return view(c, c.store().Parked, func(r resource.Resource) (resource.Resource, error) { return r, nil })
+}
+
+func (c *call) quarantine() error {
+	return view(c, c.store().QuarantineList, func(q store.Quarantined) (fleet.Quarantined, error) {
+		out := fleet.Quarantined{From: q.From.String(), Reason: q.Reason, HLC: q.At.String(), At: q.At.Time(), Size: len(q.Frame)}
+		if r, err := resource.DecodeRecord(q.Frame); err == nil {
+			out.ID, out.Kind, out.Scope, out.Name = r.ID.String(), r.Kind.String(), r.Scope.String(), r.Name
+		}
+		return out, nil
+	})
+}

@@ -1,0 +1,125 @@
+package storetest
+
+import (
+	"time"
+
+	"driftless.dev/resolve"
+	"driftless.dev/resource"
+	"driftless.dev/store"
+)
+
+var ledgerTests = []test{
+	{"Ledger/P5/ConcurrentLoserIsKept", testLoserKept},
+	{"Ledger/NamesRegisterAndReason", testLossReasons},
+	{"Ledger/KnowinglyReplacedIsNoLoss", testKnowingly},
+	{"Ledger/KnowledgeReachesThroughTheChain", testChain},
+	{"Ledger/LossIsEnteredOnce", testLossOnce},
+}
+
+func (n *node) losses() []store.Loss {
+	n.e.Helper()
+	return must(n.Ledger(100))(n.e)
+}
+
+func testLoserKept(e *env) {
+	a, b := e.pair()
+	a.put(skill("a", `{"size":1}`))
+	b.pullEvents(a)
+	mine := a.put(skill("a", `{"size":2}`))
+	b.wall.advance(time.Hour)
+	theirs := b.put(skill("a", `{"size":3}`))
+	exchange(a, b)
+	a.reopenIfPossible()
+	for n, from := range map[*node]*node{a: b, b: a} {
+		lost := n.losses()
+		if len(lost) != 1 || lost[0].Register != "desired" || lost[0].Stamp != mine.DesiredStamp || lost[0].Winner != theirs.DesiredStamp.Point() ||
+			lost[0].From != from.Identity().Instance || string(lost[0].Record.Desired.Value.Spec) != `{"size":2}` || lost[0].At == 0 {
+			e.Errorf("ledger %+v", lost)
+		}
+	}
+}
+
+// spec writes a Skill's spec and leaves the other parts.
+func spec(text string) store.Write {
+	return store.Write{Resource: skill("a", text), Given: &resource.Given{}}
+}
+
+func testLossReasons(e *env) {
+	for _, c := range []struct {
+		loser, winner store.Write
+		register      string
+		reason        resolve.Reason
+	}{
+		{spec(`{"size":1}`), spec(`{"size":2}`), "desired", resolve.Later},
+		{spec(`{"size":1}`), by(resource.Human, spec(`{"size":2}`)), "desired", resolve.Outranked},
+		{by(resource.Human, spec(`{"size":1}`)), by(resource.Human, at(store.OpRelease, "a")), "desired", resolve.Released},
+		{spec(`{"size":1}`), at(store.OpClaim, "a"), "desired", resolve.Fenced},
+		{at(store.OpDelete, "a"), at(store.OpTeardown, "a"), "deletion", resolve.Later},
+		{statusWrite("a", "1"), statusWrite("a", "2"), "observed", resolve.Later},
+	} {
+		a, b := e.pair()
+		a.put(finalizers(status(skill("a", ""), "0"), "f"))
+		b.pullEvents(a)
+		a.write(c.loser)
+		b.wall.advance(time.Hour)
+		b.write(c.winner)
+		exchange(a, b)
+		for _, n := range []*node{a, b} {
+			if lost := n.losses(); len(lost) != 1 || lost[0].Register != c.register || lost[0].Reason != c.reason {
+				e.Errorf("want %s %s, ledger %+v", c.register, c.reason, lost)
+			}
+		}
+	}
+}
+
+func testKnowingly(e *env) {
+	a, b := e.pair()
+	for i, n := range []*node{a, b, a, b} {
+		a.pullEvents(b)
+		b.pullEvents(a)
+		n.put(status(skill("a", `{"size":`+string(rune('0'+i))+`}`), string(rune('0'+i))))
+	}
+	n := a
+	n.remove("a")
+	converge(e, a, b)
+	if len(a.losses())+len(b.losses()) != 0 {
+		e.Errorf("ledgers %+v, %+v", a.losses(), b.losses())
+	}
+}
+
+// A version that a peer missed several successors of was replaced knowingly.
+func testChain(e *env) {
+	a, b := e.pair()
+	a.put(skill("a", `{"size":0}`))
+	b.pullEvents(a)
+	for i := range 40 {
+		b.put(skill("a", `{"size":`+string(rune('1'+i%9))+`}`))
+	}
+	b.put(skill("a", `{"size":100}`), human)
+	converge(e, a, b)
+	if len(a.losses())+len(b.losses()) != 0 {
+		e.Errorf("ledgers %+v, %+v", a.losses(), b.losses())
+	}
+}
+
+func testLossOnce(e *env) {
+	a, b := e.pair()
+	a.put(skill("a", ""))
+	b.pullEvents(a)
+	a.put(skill("a", `{"size":1}`))
+	loser := a.outbox(e)
+	b.wall.advance(time.Hour)
+	b.put(skill("a", `{"size":2}`))
+	if out := b.apply(e, store.Batch{Records: loser}); out.Conflicts != 1 {
+		e.Errorf("the first time: %+v", out)
+	}
+	seq := b.Head().Seq
+	for range 3 {
+		if out := b.apply(e, store.Batch{Records: loser}); out.Conflicts != 0 || b.Head().Seq != seq {
+			e.Errorf("again: %+v", out)
+		}
+	}
+	if len(b.losses()) != 1 {
+		e.Errorf("ledger %+v", b.losses())
+	}
+}
