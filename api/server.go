@@ -90,7 +90,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 		Handler: s.Handler(), TLSConfig: s.cfg.TLS.Clone(),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		
+		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	g.Go(func() error {
 		serve := srv.Serve

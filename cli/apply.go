@@ -40,7 +40,7 @@ type fileFlags struct {
 }
 
 func (f *fileFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVarP(&f.files, "filename", "f", nil, `a file, a directory or "-" for stdin (may be repeated)`)
+	cmd.Flags().StringArrayVarP(&f.files, "filename", "f", nil, "a file, a directory or - for stdin, as `PATH` (may be repeated)")
 	cmd.Flags().BoolVarP(&f.recursive, "recursive", "R", false, "read directories with all that is in them")
 }
 

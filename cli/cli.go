@@ -35,8 +35,8 @@ type Demo struct {
 	// NonInteractive prints plain lines and ends by itself; a fleet that does
 	// not converge is an error.
 	NonInteractive bool
-	// Manifests is a directory whose documents are applied, "" for the demo's
-	// own.
+	// Manifests is a directory with folders kinds, crds and manifests to apply,
+	// "" for the demo's own.
 	Manifests string
 	// Keep leaves the data directories behind.
 	Keep           bool

@@ -54,7 +54,7 @@ func (a *app) deleteCommand() *cobra.Command {
 	f.files.add(cmd)
 	f.write.add(cmd)
 	cmd.Flags().VarP(&f.selector, "selector", "l", "the records of KIND whose labels match")
-	cmd.Flags().StringArrayVar(&f.ids, "id", nil, "the record with this id (may be repeated)")
+	cmd.Flags().StringArrayVar(&f.ids, "id", nil, "the record with this `ID` (may be repeated)")
 	cmd.Flags().BoolVar(&f.ignore, "ignore-not-found", false, "a record that is not there is as good as deleted")
 	return cmd
 }

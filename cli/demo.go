@@ -25,7 +25,7 @@ Nothing is needed and nothing is left behind, unless --keep asks for it.`,
 		}),
 	}
 	cmd.Flags().BoolVar(&d.NonInteractive, "non-interactive", false, "print plain lines and ask nothing")
-	cmd.Flags().StringVar(&d.Manifests, "manifests", "", "apply the manifests of this directory")
+	cmd.Flags().StringVar(&d.Manifests, "manifests", "", "apply what is in the kinds, crds and manifests folders of this `directory`")
 	cmd.Flags().BoolVar(&d.Keep, "keep", false, "keep the nodes' data when the demo ends")
 	return cmd
 }

@@ -21,7 +21,7 @@ type scopeFlags struct {
 
 func (f *scopeFlags) add(cmd *cobra.Command, all bool) {
 	cmd.Flags().Var(&f.scope, "scope", "global, or project=P,workspace=W (default: the kind's default scope)")
-	cmd.Flags().StringVarP(&f.project, "project", "p", "", "short for --scope project=P")
+	cmd.Flags().StringVarP(&f.project, "project", "p", "", "short for --scope project=`P`")
 	cmd.MarkFlagsMutuallyExclusive("scope", "project")
 	if all {
 		cmd.Flags().BoolVarP(&f.all, "all-scopes", "A", false, "every scope")
@@ -122,7 +122,7 @@ func (f *writeFlags) add(cmd *cobra.Command) {
 	fs.Var(&f.as, "as", "who writes: human, agent or system; a person's write outranks the others'")
 	fs.Var(&f.wait, "wait", "where the write shall be before it is reported: local, stream, peers=N or fleet")
 	fs.DurationVar(&f.waitTimeout, "wait-timeout", 5*time.Second, "how long to wait; the write stands whatever comes of it")
-	fs.StringVar(&f.owner, "owner", "", "write as the controller of this name")
+	fs.StringVar(&f.owner, "owner", "", "write as the controller of this `name`")
 	fs.Var(&f.epoch, "epoch", "the holder's token, as claim gives it")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "let the node judge the write without making it")
 }

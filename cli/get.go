@@ -23,8 +23,8 @@ const getLong = `Show the records of a kind, or single ones by name or id.
 
 A kind is said by its name, singular, plural or an alias; where two API groups
 have one name, with its group: skill.skill.example.dev. Without a scope the
-kind's default scope is meant. By name the holder of the name answers; records that
-lost the name to it are reached by --id (see: driftless conflicts).`
+kind's default scope is meant. By name the holder of the name answers; records
+that lost the name to it are reached by --id (see: driftless conflicts).`
 
 const getExample = `  driftless get skills
   driftless get skills -p atlas -l tier=gold -o wide
@@ -48,7 +48,7 @@ func (a *app) getCommand() *cobra.Command {
 	}
 	f.scope.add(cmd, true)
 	cmd.Flags().VarP(&f.selector, "selector", "l", "keep records whose labels match")
-	cmd.Flags().StringArrayVar(&f.ids, "id", nil, "the record with this id (may be repeated)")
+	cmd.Flags().StringArrayVar(&f.ids, "id", nil, "the record with this `ID` (may be repeated)")
 	cmd.Flags().VarP(f.out, "output", "o", f.out.choice())
 	return cmd
 }

@@ -53,7 +53,7 @@ func (a *app) importCommand() *cobra.Command {
 	}
 	f.files.add(crd)
 	f.write.add(crd)
-	crd.Flags().StringVar(&f.identity, "identity", string(resource.IdentityName), "identity of the kinds' records: name or unique")
+	crd.Flags().StringVar(&f.identity, "identity", string(resource.IdentityName), "`identity` of the kinds' records: name or unique")
 	crd.Flags().VarP(f.out, "output", "o", "yaml|json: print the kinds instead of writing them")
 	return parent("import", "Make kinds known that are described elsewhere", "", "  driftless import crd -f crds/", crd)
 }
@@ -67,7 +67,7 @@ func (a *app) importCRDs(ctx context.Context, f *importFlags) error {
 	b.kinds = newKindSet(resource.CoreKinds())
 	b.known = b.kinds
 	if skipped := b.convert(docs, f.identity); skipped > 0 {
-		a.warn("%d documents are no CustomResourceDefinitions: driftless apply writes records", skipped)
+		a.warn("passed over what is no CustomResourceDefinition (%d): driftless apply writes records", skipped)
 	}
 	if len(b.jobs) == 0 {
 		return errors.New("import crd: no CustomResourceDefinition found")

@@ -51,82 +51,98 @@ func (p recordPrinter) print(records []resource.Resource, single bool) error {
 // fill makes the table of one kind's records; of several kinds it shows what
 // they have in common.
 func (p recordPrinter) fill(t *table, records []resource.Resource) {
+	columns := p.columns(records)
+	var header []string
+	for _, c := range columns {
+		header = append(header, c.header)
+	}
+	t.row(header...)
+	for i := range records {
+		v := view{Resource: &records[i]}
+		// Paths are walked over the JSON form; what it cannot show is absent.
+		v.form, _ = marshal(v.Resource)
+		var row []string
+		for _, c := range columns {
+			row = append(row, c.cell(v))
+		}
+		t.row(row...)
+	}
+}
+
+// view is a record and its JSON form.
+type view struct {
+	*resource.Resource
+	form jsontext.Value
+}
+
+// column is a column of a table of records.
+type column struct {
+	header string
+	cell   func(v view) string
+}
+
+func (p recordPrinter) columns(records []resource.Resource) []column {
 	first := &records[0]
 	mixed, scoped := false, p.scoped
 	for i := range records {
 		mixed = mixed || records[i].GroupKind() != first.GroupKind()
 		scoped = scoped || records[i].Scope != first.Scope
 	}
-	kind, _ := p.kinds.of(first)
-	columns := p.columns(kind)
+	out := []column{{"NAME", func(v view) string { return v.Name }}}
 	if mixed {
-		columns = nil
+		out[0].cell = func(v view) string { return p.kinds.label(v.Resource) }
 	}
-	wide := p.out.format == formatWide
-	// A kind may have an Age of its own, as those from Kubernetes often do.
-	age := !slices.ContainsFunc(columns, func(c column) bool { return c.header == "AGE" })
-	for i := -1; i < len(records); i++ {
-		var row []string
-		add := func(when bool, header string, cell func(r *resource.Resource) string) {
-			switch {
-			case when && i < 0:
-				row = append(row, header)
-			case when:
-				row = append(row, cell(&records[i]))
-			}
-		}
-		add(true, "NAME", func(r *resource.Resource) string {
-			if mixed {
-				return p.kinds.label(r)
-			}
-			return r.Name
-		})
-		add(scoped, "SCOPE", func(r *resource.Resource) string { return r.Scope.String() })
-		for _, c := range columns {
-			add(true, c.header, func(r *resource.Resource) string { return c.cell(r, p.cfg.Now()) })
-		}
-		add(age, "AGE", func(r *resource.Resource) string { return ageOf(r.CreatedAt, p.cfg.Now()) })
-		add(wide, "ID", func(r *resource.Resource) string { return r.ID })
-		add(wide, "STATE", stateOf)
-		add(wide, "ACTOR", func(r *resource.Resource) string { return r.WriterActor.String() })
-		add(wide, "WRITER", func(r *resource.Resource) string { return r.LastWriterID })
-		add(wide, "VERSION", func(r *resource.Resource) string { return strconv.FormatInt(r.Version, 10) })
-		add(wide, "DIGEST", func(r *resource.Resource) string { return short(r.Digest) })
-		t.row(row...)
+	if scoped {
+		out = append(out, column{"SCOPE", func(v view) string { return v.Scope.String() }})
+	}
+	if kind, ok := p.kinds.of(first); ok && !mixed {
+		out = append(out, p.ofKind(kind)...)
+	}
+	// A kind may have an age of its own, as those from Kubernetes often do.
+	if !slices.ContainsFunc(out, func(c column) bool { return c.header == "AGE" }) {
+		out = append(out, column{"AGE", func(v view) string { return ageOf(v.CreatedAt, p.cfg.Now()) }})
+	}
+	if p.out.format == formatWide {
+		out = append(out, wideColumns()...)
+	}
+	return out
+}
+
+// wideColumns are what -o wide adds.
+func wideColumns() []column {
+	return []column{
+		{"ID", func(v view) string { return v.ID }},
+		{"STATE", func(v view) string { return stateOf(v.Resource) }},
+		{"ACTOR", func(v view) string { return v.WriterActor.String() }},
+		{"WRITER", func(v view) string { return v.LastWriterID }},
+		{"VERSION", func(v view) string { return strconv.FormatInt(v.Version, 10) }},
+		{"DIGEST", func(v view) string { return short(v.Digest) }},
 	}
 }
 
-// column is a print column of a kind.
-type column struct {
-	header string
-	path   jsonpath.Path
-	date   bool
-}
-
-// columns reads a kind's print columns. One whose path is not supported is
-// left out with a warning: records are worth more than a column.
-func (p recordPrinter) columns(k resource.Kind) (out []column) {
+// ofKind are a kind's own columns. One whose path is not supported is left out
+// with a warning: records are worth more than a column.
+func (p recordPrinter) ofKind(k resource.Kind) (out []column) {
 	for _, c := range k.PrintColumns {
 		path, err := jsonpath.ParsePath(c.JSONPath)
 		if err != nil {
 			p.warn("kind %s: column %s is left out: %v", k.Name, c.Name, err)
 			continue
 		}
-		out = append(out, column{strings.ToUpper(c.Name), path, c.Type == "date"})
+		out = append(out, column{strings.ToUpper(c.Name), func(v view) string {
+			return p.found(path.Find(v.form), c.Type == "date")
+		}})
 	}
 	return out
 }
 
-func (c column) cell(r *resource.Resource, now time.Time) string {
-	raw, err := r.MarshalJSON()
-	if err != nil {
-		return none
-	}
+// found is what a path led to, as a cell; dates are ages.
+func (p recordPrinter) found(values []jsontext.Value, dates bool) string {
 	var cells []string
-	for _, v := range c.path.Find(raw) {
+	for _, v := range values {
 		text := jsonpath.Text(v)
-		if at, err := time.Parse(time.RFC3339, text); c.date && err == nil {
-			text = ageOf(at, now)
+		if at, err := time.Parse(time.RFC3339, text); dates && err == nil {
+			text = ageOf(at, p.cfg.Now())
 		}
 		if v.Kind() != jsontext.KindNull {
 			cells = append(cells, text)

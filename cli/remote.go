@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -73,12 +74,14 @@ func (r *remote) told(err error) error {
 	return err
 }
 
-// cause is what the connection said, without what the client adds: next steps
-// are this program's.
+// cause is what the connection said. Of a dial the client's next steps are left
+// out, as this program has its own; of what came after, they say whether the
+// call may have been carried out.
 func cause(err error) string {
-	text := strings.TrimPrefix(err.Error(), client.ErrUnreachable.Error()+": ")
-	_, text, _ = strings.Cut(text, ": ")
-	return text
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return op.Error()
+	}
+	return strings.TrimPrefix(err.Error(), client.ErrUnreachable.Error()+": ")
 }
 
 // problemOf is what a node answered, if it did.

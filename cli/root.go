@@ -55,9 +55,9 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.cfg.Stderr)
 	a.find.env, a.find.exists = a.cfg.Env, exists
 	fs := root.PersistentFlags()
-	fs.StringVar(&a.find.node, "node", "", "the node's URL: http://, https:// or unix:///path")
-	fs.StringVar(&a.find.token, "token", "", "the bearer token for --node (others on the machine see it; DRIFTLESS_TOKEN is hidden)")
-	fs.StringVar(&a.find.context, "context", "", "the context to take from contexts.yaml")
+	fs.StringVar(&a.find.node, "node", "", "the node's `URL`: http://, https:// or unix:///path")
+	fs.StringVar(&a.find.token, "token", "", "the bearer `token` for --node (others on the machine see it; DRIFTLESS_TOKEN is hidden)")
+	fs.StringVar(&a.find.context, "context", "", "the context to take from contexts.yaml, by `name`")
 	fs.DurationVar(&a.timeout, "timeout", 30*time.Second, "how long one request may take")
 	fs.BoolVar(&a.insecure, "insecure-skip-tls-verify", false, "take any certificate for the node's")
 

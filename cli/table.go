@@ -56,6 +56,7 @@ func (t *table) write(w io.Writer) error {
 
 // clean shows what a terminal would obey: a record's text comes from anyone.
 func clean(s string) string {
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
 		return s
 	}

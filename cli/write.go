@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"driftless.dev/resource"
 )
 
@@ -59,7 +57,7 @@ type verb struct {
 	act  func(ctx context.Context, at address, o writeOptions) (written, error)
 	// done is what became of the record.
 	done func(w written) string
-	// quiet prints something else than the result line.
+	// print, when set, replaces the result line.
 	print func(w written)
 	// gone: a record that is not there is as good as done.
 	gone bool
@@ -98,83 +96,6 @@ func (s kindSet) shown(at address) string {
 	}
 	g := resource.ParseGroupKind(at.kind)
 	return s.word(g) + "/" + at.name
-}
-
-func (a *app) releaseCommand() *cobra.Command {
-	var ids []string
-	var scope scopeFlags
-	write := writeFlags{as: actorValue{resource.Human}}
-	cmd := &cobra.Command{
-		Use:   "release {KIND NAME... | KIND/NAME... | --id ID...}",
-		Short: "As a person, give records back to automation",
-		Long: `Give records back to automation.
-
-What a person writes outranks every automated write, whatever the clocks, until
-a person releases the record: from then on the newest write wins again. A record
-that is deleted can be released too. It is a person's to do, so --as is human
-unless something else is said.`,
-		Example: `  driftless release skill summarise
-  driftless release skill/summarise -p atlas --wait fleet
-  driftless release --id 01JDZ5T8Q9W3X7Y2K4M6N8P0RS`,
-		Args:              recordArgs(&ids, 1),
-		ValidArgsFunction: a.completeRecords,
-		RunE: a.run(func(cmd *cobra.Command, args []string) error {
-			n, kinds, err := a.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			at, err := addressesOf(kinds, &scope, ids, args)
-			if err != nil {
-				return fail("release", err)
-			}
-			return a.each(cmd.Context(), kinds, &write, at, verb{name: "release", act: n.Release, done: always("released")})
-		}),
-	}
-	scope.add(cmd, false)
-	write.add(cmd)
-	cmd.Flags().StringArrayVar(&ids, "id", nil, "the record with this id (may be repeated)")
-	return cmd
-}
-
-func (a *app) claimCommand() *cobra.Command {
-	var ids []string
-	var scope scopeFlags
-	var write writeFlags
-	var quiet bool
-	cmd := &cobra.Command{
-		Use:   "claim {KIND NAME... | KIND/NAME... | --id ID...}",
-		Short: "Take records for a new holder",
-		Long: `Take records for a new holder: the epoch rises, and a write that carries an
-older epoch, or another holder's, is refused (fenced) from then on.
-
-The answer is the holder's token, to be passed with --epoch by its writes. While
-a person holds a record automation cannot claim it.`,
-		Example: `  driftless claim lease leader
-  token=$(driftless claim lease leader --quiet)
-  driftless apply -f lease.yaml --epoch "$token"`,
-		Args:              recordArgs(&ids, 1),
-		ValidArgsFunction: a.completeRecords,
-		RunE: a.run(func(cmd *cobra.Command, args []string) error {
-			n, kinds, err := a.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			at, err := addressesOf(kinds, &scope, ids, args)
-			if err != nil {
-				return fail("claim", err)
-			}
-			v := verb{name: "claim", act: n.Claim, done: func(w written) string { return "claimed with epoch " + w.epoch.String() }}
-			if quiet {
-				v.print = func(w written) { a.line("%s", w.epoch) }
-			}
-			return a.each(cmd.Context(), kinds, &write, at, v)
-		}),
-	}
-	scope.add(cmd, false)
-	write.add(cmd)
-	cmd.Flags().StringArrayVar(&ids, "id", nil, "the record with this id (may be repeated)")
-	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print the token alone")
-	return cmd
 }
 
 func always(word string) func(written) string { return func(written) string { return word } }

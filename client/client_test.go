@@ -276,6 +276,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, e.got, e.want)
 		}
 	}
+	must(c.With(client.Call{Owner: "maker"}).Delete(t.Context(), client.At("Skill", resource.Scope{}, "owned")))(t)
 	if e, ok := errors.AsType[*client.Error](notOwner); !ok || e.Owner != "maker" || e.Status != http.StatusConflict {
 		t.Errorf("%+v", notOwner)
 	}

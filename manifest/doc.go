@@ -17,6 +17,8 @@
 // with a leading zero (0644) are refused: YAML 1.1, which kubectl reads, means
 // octal and YAML 1.2 means decimal, and both readings are silent.
 //
+// Raw U+0085, U+2028 and U+2029 are refused in YAML: 1.1 breaks lines there.
+//
 // Everything is pure except Read. No function keeps or changes its arguments,
 // and every result is memory of its own.
 package manifest

@@ -19,25 +19,26 @@ import (
 // gatewayAPI is the module whose CRDs and examples are the real input.
 const gatewayAPI = "sigs.k8s.io/gateway-api@v1.7.0"
 
-// gatewayDir returns the module's directory in the module cache.
-func gatewayDir(t *testing.T) string {
+// moduleDir returns a module's directory in the module cache. A download that
+// fails is a failure of the test.
+func moduleDir(t *testing.T, module string) string {
 	t.Helper()
-	// v1.7.0 asks for a newer Go than this module's: the command then exits with
-	// 1 and names no Dir, but has the zip, the files and their checksum.
-	out, err := exec.Command("go", "mod", "download", "-json", gatewayAPI).Output()
+	// A module that asks for a newer Go than this one's has its files in the cache
+	// too, but the command exits with 1 and names no Dir.
+	out, err := exec.Command("go", "mod", "download", "-json", module).Output()
 	var got struct{ Dir, Zip, Error string }
 	if jsonErr := json.Unmarshal(out, &got); jsonErr != nil {
-		t.Fatalf("go mod download -json %s: %v, %v", gatewayAPI, err, jsonErr)
+		t.Fatalf("go mod download -json %s: %v, %v", module, err, jsonErr)
 	}
 	if got.Dir == "" && got.Zip != "" {
 		cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		got.Dir = filepath.Join(strings.TrimSpace(string(cache)), filepath.FromSlash(gatewayAPI))
+		got.Dir = filepath.Join(strings.TrimSpace(string(cache)), filepath.FromSlash(module))
 	}
 	if _, err := os.Stat(got.Dir); err != nil {
-		t.Fatalf("go mod download -json %s: no files: %v %s", gatewayAPI, err, got.Error)
+		t.Fatalf("go mod download -json %s: no files: %v %s", module, err, got.Error)
 	}
 	return got.Dir
 }
@@ -167,7 +168,7 @@ var beyondSchema = []string{
 }
 
 func TestGatewayAPI_RealManifests(t *testing.T) {
-	root := gatewayDir(t)
+	root := moduleDir(t, gatewayAPI)
 	passed := map[string]bool{}
 	for channel, want := range map[string]struct{ crds, kinds, accepted, invalid int }{
 		"standard":     {10, 14, 103, 32},

@@ -16,7 +16,9 @@ func TestRegister_RefusesBodies(t *testing.T) {
 	list, text := resourcetest.Join, func(s string) []byte { return pack.AppendText(nil, s) }
 	bin := func(b byte) []byte { return pack.AppendBin(nil, bytes.Repeat([]byte{b}, 16)) }
 	null, knows := []byte{0xc0}, func(b byte) []byte { return list([][]byte{bin(b), {5}}) }
-	stamp := func(actor byte, hlc byte, writer []byte) []byte { return list([][]byte{{0}, {actor}, {0}, {0}, null, {hlc}, writer}) }
+	stamp := func(actor byte, hlc byte, writer []byte) []byte {
+		return list([][]byte{{0}, {actor}, {0}, {0}, null, {hlc}, writer})
+	}
 	crowd := [][]byte{}
 	for i := range byte(resource.MaxContext + 1) {
 		crowd = append(crowd, knows(i))

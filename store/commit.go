@@ -131,8 +131,8 @@ func (s *Store) commit(batch []*commitOp) {
 		s.mu.Lock()
 		s.keepAhead(t)
 		s.mu.Unlock()
-	case errors.Is(err, ErrNoSpace), errors.Is(err, ErrDamaged):
-		fail(batch, err)
+	case !errors.Is(err, ErrFailed) && (errors.Is(err, ErrNoSpace) || errors.Is(err, ErrDamaged)):
+		fail(batch, err) // nothing of it happened
 	default:
 		// What is on disk is unknown now, and an engine may go on committing
 		// after a failed sync as if nothing had happened: this store must not.

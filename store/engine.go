@@ -49,10 +49,13 @@ type Engine interface {
 	// pins what it sees.
 	View(fn func(Tx) error) error
 	// Update runs fn and commits what it wrote, all or nothing and durably, or
-	// nothing when fn or the commit returns an error. A commit that failed for
-	// want of space wraps ErrNoSpace.
+	// nothing when fn or the commit returns an error; a panic of fn rolls back
+	// and passes through. A commit that failed for want of space wraps
+	// ErrNoSpace; one of which it is not known whether it happened is any other
+	// error, and wraps ErrFailed when the engine itself cannot go on.
 	Update(fn func(WriteTx) error) error
-	// Close releases the engine. Views and updates must have ended.
+	// Close releases the engine. Views and updates must have ended. It may be
+	// called twice; everything after it returns ErrClosed.
 	Close() error
 }
 
@@ -68,7 +71,10 @@ type Tx interface {
 	Last(b Bucket) (key, value []byte)
 }
 
-// WriteTx reads its own writes. The engine copies what it is given before the
+// WriteTx reads its own writes. A key is 1 to 32768 bytes; a nil value is
+// stored as an empty one; a write while Ascend runs is refused.
+//
+// The engine copies what it is given before the
 // call returns or keeps it until the transaction ends, so callers must not
 // change key or value before that.
 type WriteTx interface {
