@@ -31,6 +31,9 @@ type Config struct {
 	FleetSecret []byte
 	// HTTP is the API's address, "" for none, "unix:/path" for a socket.
 	HTTP string
+	// HTTPHosts are further names that callers may know the API by; requests
+	// for other hosts are refused, so that no web page reaches it by DNS.
+	HTTPHosts []string
 	// Tokens are the bearer tokens of the API. Without any it listens on
 	// loopback or a socket only.
 	Tokens []Token

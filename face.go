@@ -45,7 +45,7 @@ func (n *Node) openAPI(context.Context) error {
 	}
 	n.api, err = api.New(api.Config{
 		Node: n, Tokens: tokens, TLS: tlsConfig, Logger: n.log, Registry: n.metrics, Observer: n.metrics,
-		Codes: map[error]string{replicate.ErrClock: fleet.CodeClock}, Now: n.cfg.Clock.Wall,
+		Codes: map[error]string{replicate.ErrClock: fleet.CodeClock}, Hosts: n.cfg.HTTPHosts,
 	})
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (n *Node) openAPI(context.Context) error {
 	if n.listener, err = listen(n.cfg.HTTP); err != nil {
 		return fmt.Errorf("listen for HTTP: %w (choose another with --http)", err)
 	}
-	return nil
+	return n.api.Exposed(n.listener.Addr())
 }
 
 // listen opens host:port or unix:/path. A socket is for its owner alone; one
@@ -109,7 +109,10 @@ func (n *Node) tlsConfig() (*tls.Config, error) {
 // Wait returns when a write is where the concern wants it, or when ctx ends.
 func (n *Node) Wait(ctx context.Context, concern api.Concern, w store.Written) (out api.WaitResult) {
 	if !w.Changed {
-		return api.WaitResult{}
+		// Nothing was written, but what is there may still be on its way: wait
+		// for all that this node has.
+		head := n.store.Head()
+		w.Seq, w.OriginSeq = head.Seq, head.Own.Seq
 	}
 	switch concern.Level {
 	case api.LevelStream:
@@ -132,7 +135,7 @@ func (n *Node) Wait(ctx context.Context, concern api.Concern, w store.Written) (
 		waited := n.replicator.WaitPeers(ctx, w.OriginSeq, want, roster)
 		out = api.WaitResult{Reached: waited.Reached, Wanted: waited.Wanted, Missing: waited.Missing}
 	}
-	out.Superseded = n.superseded(w)
+	out.Superseded = w.Changed && n.superseded(w)
 	return out
 }
 

@@ -69,7 +69,8 @@ type Config struct {
 	Observer Observer
 	// MaxBody bounds a request's body; 0 is DefaultMaxBody.
 	MaxBody int64
-	// Now is the wall clock; nil is time.Now.
+	// Now measures how long requests take; nil is time.Now, which clock steps
+	// do not disturb.
 	Now func() time.Time
 }
 

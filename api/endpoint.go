@@ -92,7 +92,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 func (s *Server) answer(rt *route, w http.ResponseWriter, r *http.Request) {
 	c := &call{Server: s, route: rt, r: r, w: &recorder{ResponseWriter: w}, op: rt.op}
 	start := s.cfg.Now()
-	defer func() { c.finish(recover(), s.cfg.Now().Sub(start)) }()
+	defer func() { c.finish(recover(), max(0, s.cfg.Now().Sub(start))) }()
 	h := c.w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")

@@ -337,3 +337,22 @@ func TestRun_TLS(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The node's clock may be anywhere: a body is read against the system's.
+func TestBody_WrongClock(t *testing.T) {
+	e := newEnv(t, func(c *api.Config) { c.Now = func() time.Time { return time.Unix(1, 0) } })
+	srv := httptest.NewServer(e.srv.Handler())
+	defer srv.Close()
+	req, err := http.NewRequest("PUT", srv.URL+skills+"/a", strings.NewReader(`{"metadata":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := srv.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusCreated {
+		t.Error(resp.Status)
+	}
+}

@@ -48,27 +48,13 @@ func (c *call) describe(r *resource.Resource) {
 	h := c.w.Header()
 	h.Set("ETag", `"`+r.Digest+`"`)
 	h.Set(headerHLC, newest(r).String())
-	if e := fence(r); !e.IsZero() {
-		h.Set(headerEpoch, e.String())
+	if !r.Fence.IsZero() {
+		h.Set(headerEpoch, r.Fence.String())
 	}
 }
 
 func newest(r *resource.Resource) hlc.Timestamp {
 	return max(r.DesiredStamp.HLC, r.DeletionStamp.HLC, r.ObservedStamp.HLC)
-}
-
-// fence is the highest epoch that a resource shows.
-//
-// NB: a claim that lost to a person's concurrent write raises the record's
-// fence and leaves no stamp; it does not show here.
-func fence(r *resource.Resource) resource.Epoch {
-	top := r.DesiredStamp.Epoch
-	for _, e := range [...]resource.Epoch{r.DeletionStamp.Epoch, r.ObservedStamp.Epoch} {
-		if e.Compare(top) > 0 {
-			top = e
-		}
-	}
-	return top
 }
 
 func (c *call) resource(status int, r *resource.Resource) error {

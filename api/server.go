@@ -82,7 +82,7 @@ func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 // bound. It closes ln. Waits end with ctx: what they waited for is durable
 // here all the same.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
-	if err := s.exposed(ln.Addr()); err != nil {
+	if err := s.Exposed(ln.Addr()); err != nil {
 		return errors.Join(err, ln.Close())
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -114,9 +114,9 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return g.Wait()
 }
 
-// exposed refuses an address that other machines reach, unless callers are
+// Exposed refuses, with ErrExposed, an address that other machines reach, unless callers are
 // authenticated.
-func (s *Server) exposed(addr net.Addr) error {
+func (s *Server) Exposed(addr net.Addr) error {
 	switch a := addr.(type) {
 	case *net.UnixAddr:
 		return nil

@@ -44,7 +44,7 @@ func (a *app) readBatch(ctx context.Context, files fileFlags, scope *scopeFlags,
 		return nil, err
 	}
 	if len(docs) == 0 {
-		return nil, fmt.Errorf("%s: no document in it", strings.Join(files.files, ", "))
+		return nil, fmt.Errorf("read manifests: no document in %s", strings.Join(files.files, ", "))
 	}
 	b := &batch{app: a, scope: scope, write: write, options: write.options(), local: resource.NewRegistry()}
 	warnings := &warnings{}

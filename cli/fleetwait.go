@@ -36,7 +36,11 @@ wrongly, or the node cannot be reached.`,
 			if timeout <= 0 {
 				return misuse(cmd.CommandPath(), "--timeout %s: want more than nothing", timeout)
 			}
-			f, err := a.await(cmd.Context(), timeout)
+			n, err := a.connect()
+			if err != nil {
+				return err
+			}
+			f, err := a.await(cmd.Context(), n, timeout)
 			if err != nil {
 				return undecidedError{fail("wait for the fleet", err)}
 			}
@@ -52,11 +56,7 @@ wrongly, or the node cannot be reached.`,
 }
 
 // await waits in pieces and returns the last verdict.
-func (a *app) await(ctx context.Context, timeout time.Duration) (f fleet.Fleet, err error) {
-	n, err := a.connect()
-	if err != nil {
-		return f, err
-	}
+func (a *app) await(ctx context.Context, n node, timeout time.Duration) (f fleet.Fleet, err error) {
 	piece := waitPiece
 	if a.cfg.Terminal {
 		piece = watchPiece

@@ -33,6 +33,7 @@ type systemMeta struct {
 	Release           uint64      `json:"release,omitzero"`
 	Epoch             uint64      `json:"epoch,omitzero"`
 	EpochClaim        Point       `json:"epochClaim,omitzero"`
+	Fence             Epoch       `json:"fence,omitzero"`
 	Incarnation       Point       `json:"incarnation,omitzero"`
 	OriginInstance    string      `json:"originInstance,omitzero"`
 	CreatedAt         time.Time   `json:"createdAt,omitzero"`
@@ -57,6 +58,7 @@ type ignoredMeta struct {
 	Release           ignored `json:"release"`
 	Epoch             ignored `json:"epoch"`
 	EpochClaim        ignored `json:"epochClaim"`
+	Fence             ignored `json:"fence"`
 	Incarnation       ignored `json:"incarnation"`
 	OriginInstance    ignored `json:"originInstance"`
 	CreatedAt         ignored `json:"createdAt"`
@@ -125,6 +127,7 @@ func (r Resource) systemMeta() systemMeta {
 		Release:           r.DesiredStamp.Release,
 		Epoch:             r.DesiredStamp.Epoch.Number,
 		EpochClaim:        r.DesiredStamp.Epoch.Claim,
+		Fence:             r.Fence,
 		Incarnation:       r.Incarnation,
 		OriginInstance:    r.OriginInstanceID,
 		CreatedAt:         r.CreatedAt.UTC(),
@@ -143,6 +146,7 @@ func (m systemMeta) into(r *Resource) (err error) {
 	r.ID, r.Digest, r.Version, r.SyncVersion = m.ID, m.Digest, m.Version, m.SyncVersion
 	r.ContentHash, r.SpecHash, r.OriginInstanceID = m.ContentHash, m.SpecHash, m.OriginInstance
 	r.CreatedAt, r.UpdatedAt = m.CreatedAt.UTC(), m.UpdatedAt.UTC()
+	r.Fence = m.Fence
 	r.Incarnation, r.Deleted, r.DeletionTimestamp = m.Incarnation, m.Deleted, inUTC(m.DeletionTimestamp)
 	if r.DeletionStrength, err = parseStrength(m.DeletionStrength); err != nil {
 		return err

@@ -88,6 +88,9 @@ type Envelope struct {
 	// Incarnation is the derived record incarnation: it changes when a record
 	// returns after a deletion.
 	Incarnation Point
+	// Fence is the highest epoch that was ever claimed: what a write under a
+	// token must carry.
+	Fence Epoch
 	// DesiredStamp, DeletionStamp and ObservedStamp are the registers' stamps,
 	// zero when the register was never written. A caller that passes the
 	// stamps it read back to Put has them compared (see SyncVersion).

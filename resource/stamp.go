@@ -101,6 +101,15 @@ func ParseEpoch(s string) (Epoch, error) {
 	return e, nil
 }
 
+// MarshalText writes String's form.
+func (e Epoch) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText reads String's form.
+func (e *Epoch) UnmarshalText(b []byte) (err error) {
+	*e, err = ParseEpoch(string(b))
+	return err
+}
+
 // Stamp says who last wrote a register, when and with what standing. With the
 // register's digest behind it, it is the key of the total order in which
 // registers are joined (package resolve).

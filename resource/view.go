@@ -53,6 +53,7 @@ func (r *Record) envelope() Envelope {
 		CreatedAt:        r.Creation.HLC.Time(),
 		UpdatedAt:        r.Newest().HLC.Time(),
 		Incarnation:      r.Incarnation(),
+		Fence:            r.Fence,
 		DesiredStamp:     r.Desired.Stamp,
 	}
 	for _, f := range r.Finalizers {

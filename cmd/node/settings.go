@@ -41,6 +41,7 @@ func flags() *pflag.FlagSet {
 	f.String("name", "", "this node's name, for people (default: the host's)")
 	f.String("data", "", "`directory` that everything is kept in (required)")
 	f.String("http", "127.0.0.1:7117", "address of the HTTP API, or unix:/path; \"\" for none")
+	f.StringSlice("http-hosts", nil, "further `name`s that callers know the API by, * for any")
 	f.StringSlice("join", nil, "`URL`s of NATS servers; without any the node runs its own")
 	f.String("nats-listen", driftless.DefaultNATSListen, "address of the embedded NATS server, \"-\" for none")
 	f.String("fleet", driftless.DefaultFleet, "the fleet's name")
