@@ -98,8 +98,10 @@ func measure(o options) error {
 	fmt.Fprintf(tw, "durable updates of %d records, %d byte specs; medians of %d turns of %s each\n", o.records, o.size, o.rounds, o.duration)
 	fmt.Fprintln(tw, "writers\tdriftless/s\tbare/s\tthroughput\tdriftless p50\tp99\tbare p50\tp99\tlatency")
 	var failed []string
+	var next atomic.Int64 // never repeats: a write of what is there already is none
+	next.Store(int64(2 * o.records))
 	for _, writers := range o.writers {
-		a, b, err := compare(ours, bare, writers, o)
+		a, b, err := compare(ours, bare, writers, o, &next)
 		if err != nil {
 			return err
 		}
@@ -123,14 +125,14 @@ func measure(o options) error {
 }
 
 // compare lets both sides take turns and returns the median turn of each.
-func compare(ours, bare side, writers int, o options) (a, b turn, err error) {
+func compare(ours, bare side, writers int, o options, next *atomic.Int64) (a, b turn, err error) {
 	var as, bs []turn
 	for range o.rounds {
 		for _, p := range []struct {
 			side side
 			out  *[]turn
 		}{{ours, &as}, {bare, &bs}} {
-			t, err := play(p.side, writers, o.duration)
+			t, err := play(p.side, writers, o.duration, next)
 			if err != nil {
 				return a, b, err
 			}
@@ -154,10 +156,9 @@ func medianTurn(ts []turn) turn {
 }
 
 // play runs one side's turn.
-func play(s side, writers int, d time.Duration) (turn, error) {
+func play(s side, writers int, d time.Duration, next *atomic.Int64) (turn, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	var next atomic.Int64
 	var mu sync.Mutex
 	var all []time.Duration
 	var failure error

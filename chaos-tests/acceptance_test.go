@@ -141,14 +141,18 @@ func (w *writers) run() {
 func (w *writers) writer(n *node, rng *rand.Rand, pace time.Duration) {
 	ticks := time.NewTicker(pace)
 	defer ticks.Stop()
-	for w.begun.Add(1) <= w.total {
+	for {
+		value := w.begun.Add(1) // no two writes say the same
+		if value > w.total {
+			return
+		}
 		<-ticks.C
 		call := client.Call{}
 		if rng.IntN(10) == 0 {
 			call.Actor = "human"
 		}
 		ctx, cancel := context.WithTimeout(w.c.t.Context(), 5*time.Second)
-		out, err := n.client.With(call).Put(ctx, item(rng.IntN(records), rng.IntN(1_000_000)))
+		out, err := n.client.With(call).Put(ctx, item(rng.IntN(records), int(value)))
 		cancel()
 		switch {
 		case err == nil:

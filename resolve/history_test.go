@@ -16,20 +16,13 @@ type history struct {
 	// posts are the post-images of all writes, in the order they were made.
 	posts []resource.Record
 	nodes []*node
-	// known tells, per write of a register, all earlier writes of it that it
-	// was made upon; losses are the losers of every sync.
-	known  map[write]map[write]bool
+	// losses are the results of every sync.
 	losses []resolve.Result
 	// unabsorbed are writes that, joined with what they replaced, do not win.
 	unabsorbed []string
 	// died are the incarnations under which some node held a tombstone.
 	died map[resource.Point]bool
-}
-
-// write names a write of a register.
-type write struct {
-	register string
-	at       resource.Point
+	oracle
 }
 
 type node struct {
@@ -49,7 +42,7 @@ var values = []string{`{"size":0}`, `{"size":1}`}
 
 func simulate(seed uint64, s shape) *history {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	h := &history{known: map[write]map[write]bool{}, died: map[resource.Point]bool{}}
+	h := &history{died: map[resource.Point]bool{}, oracle: newOracle()}
 	for i := range s.nodes {
 		writer := byte(i + 1)
 		if s.clone && i == 1 {
@@ -154,6 +147,7 @@ func (h *history) sync(n, from *node) {
 	}
 	res := resolve.Merge(n.rec, from.rec)
 	h.losses = append(h.losses, res)
+	h.met(n.rec, from.rec, &res.Record)
 	n.rec = &res.Record
 	for p := range n.rec.Points() {
 		n.clock = max(n.clock, p.HLC)
@@ -165,39 +159,6 @@ func (h *history) note(r *resource.Record) {
 	if r.Deleted() {
 		h.died[r.Incarnation()] = true
 	}
-}
-
-// learn notes upon what each register of a post-image was written.
-func (h *history) learn(before, after *resource.Record) {
-	old := map[string]resource.Point{}
-	if before != nil {
-		old = registers(before)
-	}
-	for name, p := range registers(after) {
-		w, prev := write{name, p}, write{name, old[name]}
-		if p == old[name] || h.known[w] != nil {
-			continue
-		}
-		h.known[w] = map[write]bool{}
-		if !prev.at.IsZero() {
-			h.known[w][prev] = true
-			for k := range h.known[prev] {
-				h.known[w][k] = true
-			}
-		}
-	}
-}
-
-// registers are the points of a record's registers, absent ones left out.
-func registers(r *resource.Record) map[string]resource.Point {
-	m := map[string]resource.Point{"desired": r.Desired.Stamp.Point()}
-	if r.Deletion != nil {
-		m["deletion"] = r.Deletion.Stamp.Point()
-	}
-	if r.Observed != nil {
-		m["observed"] = r.Observed.Stamp.Point()
-	}
-	return m
 }
 
 // mergeAll joins records in the order given.

@@ -61,7 +61,7 @@ func TestMerge_Laws(t *testing.T) {
 }
 
 // A join lowers nothing: no counter, no fence, no register, no finalizer; and
-// creation only falls.
+// creation only falls. Of valid records it is valid.
 func TestMerge_IsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := drawVersions(t, 2)
@@ -82,6 +82,9 @@ func TestMerge_IsMonotone(t *testing.T) {
 		}
 		if !resolve.Same(&j, &a) {
 			t.Error("identity changed")
+		}
+		if err := j.Validate(); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -94,6 +94,7 @@ func Merge(current *resource.Record, incoming *resource.Record) Result {
 	for _, o := range [...]Outcome{m.Desired, m.Deletion, m.Observed, m.Finalizers} {
 		m.note(o)
 	}
+	m.undo()
 	return m.Result
 }
 
@@ -106,6 +107,7 @@ func outcomeOf(applied bool) Outcome {
 
 type merger struct {
 	current, incoming *resource.Record
+	twins             []twin
 	Result
 }
 
@@ -145,19 +147,6 @@ func (m *merger) joinCounters() {
 	}
 }
 
-// rule is the order of one register's stamps, and the reason it gives.
-type rule struct {
-	register string
-	compare  func(a, b resource.Stamp) int
-	reason   func(lost, won resource.Stamp) Reason
-}
-
-func ranked(register string) rule { return rule{register, resource.Stamp.Compare, rankedReason} }
-
-func unranked(register string) rule {
-	return rule{register, resource.Stamp.CompareObserved, unrankedReason}
-}
-
 // join keeps the register with the higher stamp; between equal stamps the
 // higher digest, which only a cloned instance can bring about. Of one write
 // with two signatures the higher one is kept, absent being the lowest.
@@ -184,48 +173,14 @@ func join[V any](m *merger, by rule, cur, in *resource.Register[V]) (*resource.R
 	if c == 0 {
 		c = bytes.Compare(inDigest[:], curDigest[:])
 	}
+	won, lost, held, outcome := cur, in, m.incoming, Ignored
 	if c > 0 {
-		m.lose(by, in.Context, cur.Stamp, in.Stamp, m.current)
-		return in, Applied
+		won, lost, held, outcome = in, cur, m.current, Applied
 	}
-	m.lose(by, cur.Context, in.Stamp, cur.Stamp, m.incoming)
-	return cur, Ignored
-}
-
-// lose reports a register that lost, unless the winner's writer had it in
-// view.
-func (m *merger) lose(by rule, winner resource.Context, lost, won resource.Stamp, held *resource.Record) {
-	if winner.Knows(lost.Point()) {
-		return
+	if won.SameContent(lost) {
+		m.twins = append(m.twins, twin{by.register, lost.Stamp, held})
+	} else {
+		m.lose(by, won.Context, lost.Stamp, won.Stamp, held)
 	}
-	m.Losers = append(m.Losers, Loser{Register: by.register, Stamp: lost, Winner: won, Reason: by.reason(lost, won), Record: *held})
-}
-
-func rankedReason(lost, won resource.Stamp) Reason {
-	person := lost.Actor == resource.Human
-	switch {
-	case won.Point() == lost.Point():
-		return Cloned
-	case won.Release > lost.Release:
-		return Released
-	case won.Actor == resource.Human && !person:
-		return Outranked
-	case won.Epoch.Compare(lost.Epoch) > 0 && !person:
-		return Fenced
-	default:
-		return Later
-	}
-}
-
-func unrankedReason(lost, won resource.Stamp) Reason {
-	switch {
-	case won.Point() == lost.Point():
-		return Cloned
-	case won.Release > lost.Release:
-		return Released
-	case won.Epoch.Compare(lost.Epoch) > 0:
-		return Fenced
-	default:
-		return Later
-	}
+	return won, outcome
 }

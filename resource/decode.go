@@ -217,8 +217,13 @@ func readCounters(r *pack.Reader, rec *Record) {
 	rec.Fence = Epoch{Number: r.Uint(), Claim: readPoint(r)}
 }
 
-// maxCounter keeps counters inside the signed integers of the public model.
-const maxCounter = 1<<63 - 1
+// MaxCounter bounds SyncVersion and Version, MaxRank a stamp's release and an
+// epoch's number: far beyond what a fleet reaches, and low enough that a
+// hostile peer's value leaves room to count on from.
+const (
+	MaxCounter = 1 << 62
+	MaxRank    = 1 << 32
+)
 
 // Validate checks the protocol constants that every node judges alike at
 // merge. Schemas, quotas and configured limits are not among them: they are
@@ -242,10 +247,34 @@ func (r *Record) Validate() error {
 	if group, version := SplitAPIVersion(r.Desired.Value.APIVersion); group != r.Kind.Group || version == "" {
 		return fmt.Errorf("%w: record %s of kind %s has apiVersion %q", ErrInvalid, r.ID, r.Kind, r.Desired.Value.APIVersion)
 	}
-	if r.SyncVersion > maxCounter || r.Version > maxCounter {
-		return fmt.Errorf("%w: record %s has a counter beyond 63 bits", ErrInvalid, r.ID)
+	if r.SyncVersion > MaxCounter || r.Version > MaxCounter {
+		return fmt.Errorf("%w: record %s has a counter out of bounds", ErrInvalid, r.ID)
+	}
+	if err := r.validateStamps(); err != nil {
+		return err
 	}
 	return r.validateJSON()
+}
+
+// validateStamps checks that no stamp's rank is out of bounds, and that the
+// fence is the highest epoch, or nobody could write under it.
+func (r *Record) validateStamps() error {
+	stamps := []Stamp{r.Desired.Stamp}
+	if r.Deletion != nil {
+		stamps = append(stamps, r.Deletion.Stamp)
+	}
+	if r.Observed != nil {
+		stamps = append(stamps, r.Observed.Stamp)
+	}
+	for _, s := range stamps {
+		if s.Release > MaxRank || s.Epoch.Compare(r.Fence) > 0 {
+			return fmt.Errorf("%w: record %s: stamp %s has a release or epoch out of bounds", ErrInvalid, r.ID, s.Point())
+		}
+	}
+	if r.Fence.Number > MaxRank {
+		return fmt.Errorf("%w: record %s has a fence out of bounds", ErrInvalid, r.ID)
+	}
+	return nil
 }
 
 // validateJSON checks that spec and status are in canonical form, so that the

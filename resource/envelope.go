@@ -37,11 +37,11 @@ func FromEnvelope(r Resource) (Record, error) {
 	rec := Record{
 		ID: id, Kind: r.GroupKind(), Scope: r.Scope, Name: r.Name,
 		Creation:    Creation{HLC: r.creationHLC(), Writer: foreignID(r.OriginInstanceID), Origin: foreignID(r.OriginInstanceID)},
-		SyncVersion: uint64(max(r.SyncVersion, 0)), Version: uint64(max(r.Version, 0)),
+		SyncVersion: uint64(max(r.SyncVersion, 0)), Version: uint64(max(r.Version, 0)), Fence: r.Fence,
 		Desired: NewRegister(r.WriteStamp(), nil, d),
 	}
-	if r.Deleted || r.DeletionTimestamp != nil {
-		reg := NewRegister(orElse(r.DeletionStamp, envelope), nil, r.deletion(rec.Creation.Point()))
+	if r.Deleted || r.DeletionTimestamp != nil || r.returned() {
+		reg := NewRegister(orElse(r.DeletionStamp, envelope), nil, r.deletion())
 		rec.Deletion = &reg
 	}
 	if status != nil {
@@ -67,18 +67,26 @@ func (r Resource) envelopeStamp() Stamp {
 	return Stamp{Actor: r.WriterActor, HLC: r.UpdatedHLC, Writer: foreignID(r.LastWriterID)}
 }
 
-// deletion is the pending or complete deletion that the envelope tells of. The
-// foundation model knows one strength and one incarnation, the first.
-func (r Resource) deletion(first Point) Deletion {
-	d := Deletion{Strength: r.DeletionStrength, RequestedAt: r.UpdatedHLC, Ends: r.Incarnation}
+// returned tells of a deletion that was taken back: the present incarnation
+// goes by it.
+func (r Resource) returned() bool {
+	return !r.DeletionStamp.IsZero() && r.Incarnation == r.DeletionStamp.Point() && r.DeletionStamp.Compare(r.WriteStamp()) < 0
+}
+
+// deletion is the deletion that the envelope tells of. The foundation model
+// knows one strength.
+func (r Resource) deletion() Deletion {
+	d := Deletion{Strength: r.DeletionStrength, RequestedAt: orElse(r.DeletionStamp, r.envelopeStamp()).HLC}
 	if r.DeletionTimestamp != nil {
 		d.RequestedAt = hlc.At(r.DeletionTimestamp.UnixMilli(), 0)
 	}
 	if d.Strength == NoDeletion || r.Deleted {
 		d.Strength = Delete
 	}
-	if d.Ends.IsZero() {
-		d.Ends = first
+	// The first incarnation is shown by the creation stamp, of which the
+	// envelope keeps the millisecond; the foundation model knows no other.
+	if r.Incarnation.HLC.Millis() > r.CreatedAt.UnixMilli() && !r.returned() {
+		d.Ends = r.Incarnation
 	}
 	return d
 }

@@ -78,20 +78,42 @@ func TestFromEnvelope_Deletion(t *testing.T) {
 }
 
 // A resource read from a store comes back as what it says: content, stamps,
-// deletion, fence. Contexts and removed finalizers are not in it.
+// deletion, incarnation, fence. Contexts and removed finalizers are not in it.
 func TestFromEnvelope_KeepsStamps(t *testing.T) {
-	original := whole()
-	want := original.Resource()
-	rec, err := resource.FromEnvelope(want)
-	if err != nil {
-		t.Fatal(err)
+	firstTime, returned, deleted := whole(), whole(), whole()
+	firstTime.Deletion.Value.Ends, firstTime.Observed.Value.Incarnation = resource.Point{}, resource.Point{}
+	returned.Desired.Stamp.HLC = hlc.At(65, 1)
+	returned.Observed.Value.Incarnation = returned.Deletion.Stamp.Point()
+	deleted.Deletion.Value.Strength, deleted.Finalizers = resource.Delete, nil
+	unclaimed := whole()
+	unclaimed.Desired.Stamp.Epoch, unclaimed.Deletion, unclaimed.Observed = resource.Epoch{}, nil, nil
+	for name, original := range map[string]resource.Record{
+		"first incarnation": firstTime, "later incarnation": whole(), "returned": returned, "deleted": deleted, "claimed, not written since": unclaimed,
+	} {
+		rebuild(&original)
+		want := original.Resource()
+		rec, err := resource.FromEnvelope(want)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := rec.Resource()
+		if got.DesiredStamp != want.DesiredStamp || got.DeletionStamp != want.DeletionStamp || got.ObservedStamp != want.ObservedStamp || rec.Fence != original.Fence {
+			t.Errorf("%s: stamps became %+v %+v %+v, fence %+v", name, got.DesiredStamp, got.DeletionStamp, got.ObservedStamp, rec.Fence)
+		}
+		if got.ContentHash != want.ContentHash || got.Terminating() != want.Terminating() || got.DeletionStrength != want.DeletionStrength || rec.Incarnation() != original.Incarnation() {
+			t.Errorf("%s: became\n%+v\nwant\n%+v", name, got, want)
+		}
 	}
-	got := rec.Resource()
-	if got.DesiredStamp != want.DesiredStamp || got.DeletionStamp != want.DeletionStamp || got.ObservedStamp != want.ObservedStamp || rec.Fence != original.Fence {
-		t.Errorf("stamps became %+v %+v %+v, fence %+v", got.DesiredStamp, got.DeletionStamp, got.ObservedStamp, rec.Fence)
-	}
-	if got.ContentHash != want.ContentHash || got.Terminating() != want.Terminating() || got.DeletionStrength != want.DeletionStrength || got.Incarnation != want.Incarnation {
-		t.Errorf("became\n%+v\nwant\n%+v", got, want)
+}
+
+// A stamp that the envelope says was taken back, and is not outranked, makes
+// no tombstone.
+func TestFromEnvelope_StampAloneDeletesNothing(t *testing.T) {
+	r := foundation()
+	r.DeletionStamp = by(resource.Human, at(60, 1))
+	r.Incarnation = r.DeletionStamp.Point()
+	if rec, err := resource.FromEnvelope(r); err != nil || rec.Deletion != nil {
+		t.Errorf("became %+v, %v", rec.Deletion, err)
 	}
 }
 
@@ -101,16 +123,21 @@ func TestFromEnvelope_Refuses(t *testing.T) {
 		many = append(many, fmt.Sprint("k", i))
 	}
 	for name, change := range map[string]func(*resource.Resource){
-		"no id":               func(r *resource.Resource) { r.ID = "" },
-		"bad id":              func(r *resource.Resource) { r.ID = "x" },
-		"no apiVersion":       func(r *resource.Resource) { r.APIVersion = "" },
-		"no kind":             func(r *resource.Resource) { r.Kind = "" },
-		"kind with a dot":     func(r *resource.Resource) { r.Kind = "Skill.other" },
-		"no name":             func(r *resource.Resource) { r.Name = "" },
-		"bad name":            func(r *resource.Resource) { r.Name = "a/b" },
-		"no stamp":            func(r *resource.Resource) { r.UpdatedHLC = 0 },
-		"no origin":           func(r *resource.Resource) { r.OriginInstanceID = "" },
-		"no writer":           func(r *resource.Resource) { r.LastWriterID = "" },
+		"no id":           func(r *resource.Resource) { r.ID = "" },
+		"bad id":          func(r *resource.Resource) { r.ID = "x" },
+		"no apiVersion":   func(r *resource.Resource) { r.APIVersion = "" },
+		"no kind":         func(r *resource.Resource) { r.Kind = "" },
+		"kind with a dot": func(r *resource.Resource) { r.Kind = "Skill.other" },
+		"no name":         func(r *resource.Resource) { r.Name = "" },
+		"bad name":        func(r *resource.Resource) { r.Name = "a/b" },
+		"no stamp":        func(r *resource.Resource) { r.UpdatedHLC = 0 },
+		"no origin":       func(r *resource.Resource) { r.OriginInstanceID = "" },
+		"no writer":       func(r *resource.Resource) { r.LastWriterID = "" },
+		"release over 2^32": func(r *resource.Resource) {
+			r.DesiredStamp = by(resource.Agent, at(1, 1))
+			r.DesiredStamp.Release = 1<<32 + 1
+		},
+		"fence over 2^32":     func(r *resource.Resource) { r.Fence = resource.Epoch{Number: 1<<32 + 1, Claim: at(1, 1)} },
 		"bad spec":            func(r *resource.Resource) { r.Spec = []byte(`{"a":1,"a":2}`) },
 		"bad status":          func(r *resource.Resource) { r.Status = []byte(`nil`) },
 		"finalizer twice":     func(r *resource.Resource) { r.Finalizers = []string{"a", "a"} },

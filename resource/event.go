@@ -118,5 +118,13 @@ func (e *Event) Validate() error {
 	if e.Incarnation.IsZero() || e.Seq == 0 || e.HLC == 0 || e.RealmPrev >= e.Seq {
 		return fmt.Errorf("%w: event %s/%d is not well formed", ErrInvalid, e.Incarnation, e.Seq)
 	}
+	if e.Deleted && !e.Record.Deleted() {
+		return fmt.Errorf("%w: event %s/%d deletes a record that is live", ErrInvalid, e.Incarnation, e.Seq)
+	}
+	for p := range e.Record.points {
+		if p.HLC > e.HLC {
+			return fmt.Errorf("%w: event %s/%d holds a stamp later than itself", ErrInvalid, e.Incarnation, e.Seq)
+		}
+	}
 	return e.Record.Validate()
 }

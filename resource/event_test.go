@@ -17,15 +17,29 @@ import (
 
 func anEvent() resource.Event {
 	return resource.Event{
-		Deleted: true, Incarnation: resource.ID{15: 1}, Seq: 7, HLC: hlc.At(60, 1), RealmPrev: 5, PrevHash: [32]byte{31: 1}, Record: whole(),
+		Deleted: true, Incarnation: resource.ID{15: 1}, Seq: 7, HLC: hlc.At(70, 1), RealmPrev: 5, PrevHash: [32]byte{31: 1}, Record: buried(),
 	}
 }
 
+// buried is the whole record as a tombstone.
+func buried() resource.Record {
+	rec := whole()
+	rec.Deletion.Value.Strength = resource.Delete
+	rec.Finalizers[0].Present = false
+	rebuild(&rec)
+	return rec
+}
+
 func drawEvent(t *rapid.T) resource.Event {
-	e := resource.Event{Deleted: rapid.Bool().Draw(t, "deleted"), Incarnation: drawID(t), Record: drawAny(t)}
+	e := resource.Event{Incarnation: drawID(t), Record: drawAny(t)}
+	e.Deleted = e.Record.Deleted() && rapid.Bool().Draw(t, "deleted")
 	e.Seq = rapid.Uint64Min(1).Draw(t, "seq")
 	e.RealmPrev = rapid.Uint64Range(0, e.Seq-1).Draw(t, "realmPrev")
-	e.HLC = hlc.Timestamp(rapid.Uint64Min(1).Draw(t, "hlc"))
+	newest := hlc.Timestamp(0)
+	for p := range e.Record.Points() {
+		newest = max(newest, p.HLC)
+	}
+	e.HLC = hlc.Timestamp(rapid.Uint64Min(uint64(newest)).Draw(t, "hlc"))
 	copy(e.PrevHash[:], rapid.SliceOfN(rapid.Byte(), 0, 32).Draw(t, "prevHash"))
 	return e
 }
@@ -120,6 +134,12 @@ func TestEvent_ValidateRefuses(t *testing.T) {
 		"its own predecessor":    func(e *resource.Event) { e.RealmPrev = e.Seq },
 		"a later predecessor":    func(e *resource.Event) { e.RealmPrev = e.Seq + 1 },
 		"a record without an id": func(e *resource.Event) { e.Record.ID = resource.ID{} },
+		"older than its record":  func(e *resource.Event) { e.HLC-- },
+		"older than creation":    func(e *resource.Event) { e.Record.Creation.HLC = e.HLC + 1 },
+		"older than a finalizer": func(e *resource.Event) { e.Record.Finalizers[1].At.HLC = e.HLC + 1 },
+		"deletes a live record":  func(e *resource.Event) { e.Record.Deletion = nil },
+		"deletes a teardown":     func(e *resource.Event) { e.Record.Deletion.Value.Strength = resource.Teardown },
+		"deletes under a key":    func(e *resource.Event) { e.Record.Finalizers[0].Present = true },
 	} {
 		e := anEvent()
 		if err := e.Validate(); err != nil {

@@ -91,9 +91,9 @@ func goldenRecords(t *testing.T) []namedRecord {
 	noGroup.Desired = resource.NewRegister(by(resource.Human, at(10, 1)), nil, resource.Desired{APIVersion: "v1", Spec: []byte(`[1.0,1e400,"\u0000"]`)})
 
 	tombstone := created
-	tombstone.Deletion = del(resource.Agent, at(20, 2), resource.Delete, at(10, 1))
+	tombstone.Deletion = del(resource.Agent, at(20, 2), resource.Delete, resource.Point{})
 	returned := tombstone
-	returned.Desired = resource.NewRegister(by(resource.Agent, at(30, 1)), resource.Context{at(10, 1)}, created.Desired.Value)
+	returned.Desired = resource.NewRegister(by(resource.Agent, at(30, 1)), resource.Context{at(10, 1), at(20, 2)}, created.Desired.Value)
 	returned.Observed = status(at(40, 3), at(20, 2))
 
 	large := created
@@ -101,12 +101,14 @@ func goldenRecords(t *testing.T) []namedRecord {
 	for i := range byte(resource.MaxContext) {
 		context = append(context, at(int64(i)+1, i))
 	}
-	large.Desired = resource.NewRegister(resource.Stamp{Release: 1<<64 - 1, Actor: resource.System, HLC: hlc.Max, Writer: resource.ID{0: 255}}, context, resource.Desired{
+	large.Fence = resource.Epoch{Number: resource.MaxRank, Claim: resource.Point{HLC: hlc.Max, Writer: resource.ID{0: 255}}}
+	top := resource.Stamp{Release: resource.MaxRank, Actor: resource.System, Epoch: large.Fence, HLC: hlc.Max, Writer: resource.ID{0: 255}}
+	large.Desired = resource.NewRegister(top, context, resource.Desired{
 		APIVersion: "skill.example.dev/v1", Labels: map[string]string{"b": "2", "a": "1", "é": "3"}, Spec: fmt.Appendf(nil, "%q", bytes.Repeat([]byte("x"), 300)),
 	})
-	large.SyncVersion, large.Version = 1<<63-1, 1<<63-1
+	large.SyncVersion, large.Version = resource.MaxCounter, resource.MaxCounter
 	for i := range resource.MaxFinalizers {
-		large.Finalizers = append(large.Finalizers, resource.Finalizer{Key: fmt.Sprintf("example.dev/%02d", i), Incarnation: at(10, 1), At: at(int64(11+i), 1), Present: i%2 == 0})
+		large.Finalizers = append(large.Finalizers, resource.Finalizer{Key: fmt.Sprintf("example.dev/%02d", i), At: at(int64(11+i), 1), Present: i%2 == 0})
 	}
 
 	later, err := resourcetest.Extend(whole(), resourcetest.DesiredField, true, pack.AppendText(nil, "field 9"))

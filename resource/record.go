@@ -170,7 +170,10 @@ func (r *Record) Finalized() bool {
 }
 
 // Incarnation is derived: the one that a pending deletion names; else the
-// stamp of the newest deletion; else the creation stamp.
+// stamp of the newest deletion; else the first, which is the zero point. The
+// first is not named by the creation stamp, because that falls when records of
+// identity "name" that were created apart are joined, and what was written for
+// the first incarnation must stay written for it.
 func (r *Record) Incarnation() Point {
 	switch {
 	case r.Requested():
@@ -178,8 +181,17 @@ func (r *Record) Incarnation() Point {
 	case r.Deletion != nil:
 		return r.Deletion.Stamp.Point()
 	default:
-		return r.Creation.Point()
+		return Point{}
 	}
+}
+
+// ShownIncarnation is Incarnation as people see it: the first goes by the
+// creation stamp.
+func (r *Record) ShownIncarnation() Point {
+	if inc := r.Incarnation(); !inc.IsZero() {
+		return inc
+	}
+	return r.Creation.Point()
 }
 
 // Top is the higher of desired's and deletion's stamps: what a write must

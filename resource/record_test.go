@@ -22,6 +22,9 @@ func by(a resource.Actor, p resource.Point) resource.Stamp {
 	return resource.Stamp{Actor: a, HLC: p.HLC, Writer: p.Writer}
 }
 
+// second is the incarnation of the whole record.
+var second = at(15, 3)
+
 // whole is a record with every part set, none to its zero value.
 func whole() resource.Record {
 	epoch := resource.Epoch{Number: 3, Claim: at(40, 2)}
@@ -41,11 +44,11 @@ func whole() resource.Record {
 			}},
 			ValidFrom: "2026-01-02T03:04:05Z", ValidTo: "2027-01-02T03:04:05.5Z",
 		}),
-		Finalizers:  []resource.Finalizer{{Key: "example.dev/a", Incarnation: at(10, 1), At: at(20, 2), Present: true}, {Key: "example.dev/b", Incarnation: at(10, 1), At: at(21, 2)}},
+		Finalizers:  []resource.Finalizer{{Key: "example.dev/a", Incarnation: second, At: at(20, 2), Present: true}, {Key: "example.dev/b", Incarnation: second, At: at(21, 2)}},
 		SyncVersion: 9, Version: 5, Fence: epoch,
 	}
-	deletion := resource.NewRegister(stamp(60), resource.Context{at(30, 1)}, resource.Deletion{Strength: resource.Teardown, RequestedAt: hlc.At(55, 0), Ends: at(10, 1)})
-	observed := resource.NewRegister(stamp(70), resource.Context{at(30, 1)}, resource.Observed{Incarnation: at(10, 1), Status: []byte(`{"ok":true}`)})
+	deletion := resource.NewRegister(stamp(60), resource.Context{at(30, 1)}, resource.Deletion{Strength: resource.Teardown, RequestedAt: hlc.At(55, 0), Ends: second})
+	observed := resource.NewRegister(stamp(70), resource.Context{at(30, 1)}, resource.Observed{Incarnation: second, Status: []byte(`{"ok":true}`)})
 	rec.Deletion, rec.Observed = &deletion, &observed
 	rec.Desired.Signature, deletion.Signature, observed.Signature = []byte("s1"), []byte("s2"), []byte("s3")
 	return rec
@@ -175,8 +178,16 @@ func TestRecord_ValidateRefuses(t *testing.T) {
 		"no origin":             func(r *resource.Record) { r.Creation.Origin = resource.ID{} },
 		"another group":         func(r *resource.Record) { r.Desired.Value.APIVersion = "other.dev/v1" },
 		"no version":            func(r *resource.Record) { r.Desired.Value.APIVersion = "skill.example.dev/" },
-		"syncVersion 2^63":      func(r *resource.Record) { r.SyncVersion = 1 << 63 },
-		"version 2^63":          func(r *resource.Record) { r.Version = 1 << 63 },
+		"syncVersion over 2^62": func(r *resource.Record) { r.SyncVersion = 1<<62 + 1 },
+		"version over 2^62":     func(r *resource.Record) { r.Version = 1<<62 + 1 },
+		"release of desired":    func(r *resource.Record) { r.Desired.Stamp.Release = 1<<32 + 1 },
+		"release of deletion":   func(r *resource.Record) { r.Deletion.Stamp.Release = 1<<32 + 1 },
+		"release of observed":   func(r *resource.Record) { r.Observed.Stamp.Release = 1<<32 + 1 },
+		"desired over fence":    func(r *resource.Record) { r.Desired.Stamp.Epoch.Claim.HLC++ },
+		"deletion over fence":   func(r *resource.Record) { r.Deletion.Stamp.Epoch.Claim.HLC++ },
+		"observed over fence":   func(r *resource.Record) { r.Observed.Stamp.Epoch.Number++ },
+		"no fence":              func(r *resource.Record) { r.Fence = resource.Epoch{} },
+		"fence over 2^32":       func(r *resource.Record) { r.Fence.Number = 1<<32 + 1 },
 		"spec not JSON":         func(r *resource.Record) { r.Desired.Value.Spec = []byte(`{`) },
 		"spec with white space": func(r *resource.Record) { r.Desired.Value.Spec = []byte(`{"a": 1}`) },
 		"spec out of order":     func(r *resource.Record) { r.Desired.Value.Spec = []byte(`{"b":1,"a":1}`) },

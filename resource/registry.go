@@ -160,18 +160,46 @@ func (r *Registry) Resolve(word string) (Kind, error) {
 // ErrInvalid and name the place of the first violation:
 // "spec/size: got string, want integer".
 func (r *Registry) Validate(apiVersion, kind string, spec []byte) error {
-	e, ok := r.table.Load().kinds[kindKey{apiVersion, kind}]
-	if !ok {
-		return invalidAt("kind", fmt.Sprintf("%s of %s is not registered: apply its Kind first; %s", kind, apiVersion, listKinds))
+	e, err := r.entry(apiVersion, kind)
+	if err != nil {
+		return err
 	}
 	if len(spec) == 0 {
 		spec = []byte("{}")
 	}
-	instance, err := decodeInstance("spec", spec)
-	if err != nil || e.validator == nil {
+	canonical, err := canonicalAt("spec", spec)
+	if err != nil {
 		return err
 	}
-	err = e.validator.Validate(instance)
+	return e.judge(canonical)
+}
+
+func (r *Registry) entry(apiVersion, kind string) (*registered, error) {
+	e, ok := r.table.Load().kinds[kindKey{apiVersion, kind}]
+	if !ok {
+		return nil, invalidAt("kind", fmt.Sprintf("%s of %s is not registered: apply its Kind first; %s", kind, apiVersion, listKinds))
+	}
+	return &e, nil
+}
+
+// ValidateCanonical is Validate for a spec in canonical form, nil when unset.
+func (r *Registry) ValidateCanonical(apiVersion, kind string, canonical []byte) error {
+	e, err := r.entry(apiVersion, kind)
+	if err != nil {
+		return err
+	}
+	if canonical == nil {
+		canonical = []byte("{}")
+	}
+	return e.judge(canonical)
+}
+
+// judge holds a canonical spec to the kind's schema, when there is one.
+func (e *registered) judge(canonical []byte) error {
+	if e.validator == nil {
+		return nil
+	}
+	err := e.validator.Validate(decodeCanonical(canonical))
 	if v, ok := err.(*violation); ok {
 		return v.in("spec")
 	}

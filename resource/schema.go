@@ -1,7 +1,6 @@
 package resource
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -103,5 +102,5 @@ func decodeInstance(field string, src []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonschema.UnmarshalJSON(bytes.NewReader(canonical))
+	return decodeCanonical(canonical), nil
 }

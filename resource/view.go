@@ -52,7 +52,7 @@ func (r *Record) envelope() Envelope {
 		ValidTo:          parseTime(d.ValidTo),
 		CreatedAt:        r.Creation.HLC.Time(),
 		UpdatedAt:        r.Newest().HLC.Time(),
-		Incarnation:      r.Incarnation(),
+		Incarnation:      r.ShownIncarnation(),
 		Fence:            r.Fence,
 		DesiredStamp:     r.Desired.Stamp,
 	}

@@ -34,7 +34,7 @@ func status(at, of resource.Point) *resource.Register[resource.Observed] {
 // and counters.
 func TestRecord_DerivedParts(t *testing.T) {
 	creation := resource.Creation{HLC: hlc.At(10, 0), Writer: resource.ID{15: 1}, Origin: resource.ID{15: 9}}
-	first := creation.Point()
+	first := resource.Point{}
 	standing := []resource.Finalizer{{Key: "a", Incarnation: first, At: at(11, 1), Present: true}}
 	removed := []resource.Finalizer{{Key: "a", Incarnation: first, At: at(99, 1)}}
 	agent, human := resource.Agent, resource.Human
@@ -97,8 +97,12 @@ func TestRecord_DerivedParts(t *testing.T) {
 		if rec.Requested() != c.requested || rec.Deleted() != c.deleted || r.Deleted != c.deleted || r.Terminating() != (c.requested && !c.deleted) {
 			t.Errorf("%s: requested %t, deleted %t, terminating %t", name, rec.Requested(), r.Deleted, r.Terminating())
 		}
-		if rec.Incarnation() != c.incarnation || r.Incarnation != c.incarnation {
-			t.Errorf("%s: incarnation %s, want %s", name, r.Incarnation, c.incarnation)
+		shown := c.incarnation
+		if shown == first {
+			shown = creation.Point()
+		}
+		if rec.Incarnation() != c.incarnation || rec.ShownIncarnation() != shown || r.Incarnation != shown {
+			t.Errorf("%s: incarnation %s, shown as %s, want %s", name, rec.Incarnation(), r.Incarnation, c.incarnation)
 		}
 		if r.UpdatedHLC != c.last.HLC || r.LastWriterID != c.last.Writer.String() || !r.UpdatedAt.Equal(ms(c.updated)) {
 			t.Errorf("%s: updated %s by %s, at %s", name, r.UpdatedHLC, r.LastWriterID, r.UpdatedAt)
@@ -131,7 +135,7 @@ func TestResource_ShowsEveryPart(t *testing.T) {
 		{r.Owner, "keeper"}, {r.SyncVersion, int64(9)}, {r.Version, int64(5)}, {r.WriterActor, resource.System}, {r.Finalizers, []string{"example.dev/a"}},
 		{r.OwnerReferences, rec.Desired.Value.OwnerReferences}, {r.ValidFrom.Format(time.RFC3339Nano), rec.Desired.Value.ValidFrom},
 		{r.ValidTo.Format(time.RFC3339Nano), rec.Desired.Value.ValidTo}, {r.DesiredStamp, rec.Desired.Stamp}, {r.DeletionStamp, rec.Deletion.Stamp},
-		{r.ObservedStamp, rec.Observed.Stamp}, {r.Key(), resource.Key{Kind: "Skill.skill.example.dev", Scope: rec.Scope, Name: "summarise"}},
+		{r.ObservedStamp, rec.Observed.Stamp}, {r.Fence, rec.Fence}, {r.Incarnation, second}, {r.Key(), resource.Key{Kind: "Skill.skill.example.dev", Scope: rec.Scope, Name: "summarise"}},
 	} {
 		if !reflect.DeepEqual(c.got, c.want) {
 			t.Errorf("got %v, want %v", c.got, c.want)

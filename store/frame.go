@@ -26,11 +26,20 @@ func frameSum(b Bucket, key, payload []byte) uint32 {
 
 // seal frames a payload.
 func seal(b Bucket, key, payload []byte) []byte {
-	out := make([]byte, frameHead, frameHead+len(payload))
-	out[0] = frameVersion
-	binary.BigEndian.PutUint32(out[1:], uint32(len(payload)))
-	binary.BigEndian.PutUint32(out[5:], frameSum(b, key, payload))
-	return append(out, payload...)
+	return sealRow(b, key, append(newRow(len(payload)), payload...))
+}
+
+// newRow returns a row to append a payload of about size bytes to: room for
+// the frame's head, so that the payload is not copied once more.
+func newRow(size int) []byte { return make([]byte, frameHead, frameHead+size) }
+
+// sealRow frames, in place, the payload that was appended to a new row.
+func sealRow(b Bucket, key, row []byte) []byte {
+	payload := row[frameHead:]
+	row[0] = frameVersion
+	binary.BigEndian.PutUint32(row[1:], uint32(len(payload)))
+	binary.BigEndian.PutUint32(row[5:], frameSum(b, key, payload))
+	return row
 }
 
 // unseal returns the payload, aliasing value, or an error that wraps

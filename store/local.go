@@ -83,7 +83,10 @@ func (s *Store) admit(w *Write) (address, error) {
 			return address{}, err
 		}
 	}
-	return a, s.registry.Validate(r.APIVersion, r.Kind, r.Spec)
+	if err := w.prepare(); err != nil {
+		return address{}, err
+	}
+	return a, s.registry.ValidateCanonical(r.APIVersion, r.Kind, w.desired.Spec)
 }
 
 // parkedAt explains a write of an unknown kind to a name that a parked record
@@ -306,7 +309,7 @@ func (t *txn) applyPut(w *Write, a address, existing *resource.Record, now hlc.T
 func (t *txn) fillOwners(w *Write) error {
 	refs := slices.Clone(w.Resource.OwnerReferences)
 	for i := range refs {
-		if !refs[i].Incarnation.IsZero() {
+		if !refs[i].Incarnation.IsZero() || !refs[i].Creation.IsZero() {
 			continue
 		}
 		id, err := resource.ParseID(refs[i].ID)

@@ -38,8 +38,9 @@ func (e *Entry) Type() string {
 	}
 }
 
-// appendTo appends the entry around body, the event's or record's frame.
-func (e *Entry) appendTo(b, body []byte) []byte {
+// appendHead appends the entry up to its last field, the event's or record's
+// frame, which the caller appends.
+func (e *Entry) appendHead(b []byte) []byte {
 	b = pack.AppendArray(b, 8)
 	b = pack.AppendUint(b, 1)
 	b = pack.AppendUint(b, uint64(e.kind))
@@ -51,8 +52,7 @@ func (e *Entry) appendTo(b, body []byte) []byte {
 	} else {
 		b = pack.AppendBin(b, e.Source[:])
 	}
-	b = pack.AppendUint(b, e.SourceSeq)
-	return append(b, body...)
+	return pack.AppendUint(b, e.SourceSeq)
 }
 
 func appendLabels(b []byte, m map[string]string) []byte {

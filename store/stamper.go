@@ -183,21 +183,38 @@ func (e *OwnerConflictError) Error() string {
 // Unwrap returns resource.ErrOwnerConflict.
 func (e *OwnerConflictError) Unwrap() error { return resource.ErrOwnerConflict }
 
-// chain is the context of a register that replaces prev.
+// known is the context of a write of desired or deletion: what it replaces, in
+// both registers, since either can undo the other.
+func (d *draft) known() resource.Context {
+	if d.existing == nil {
+		return nil
+	}
+	c := chain(&d.existing.Desired)
+	for _, p := range chain(d.existing.Deletion) {
+		c = with(c, p)
+	}
+	return c
+}
+
+// chain is what a register and its predecessors knew, and the register itself.
 func chain[V any](prev *resource.Register[V]) resource.Context {
 	if prev == nil || prev.Stamp.IsZero() {
 		return nil
 	}
-	p := prev.Stamp.Point()
-	c := slices.Clone(prev.Context)
+	return with(slices.Clone(prev.Context), prev.Stamp.Point())
+}
+
+// with adds a write to a context, which it may change; the oldest entry makes
+// room.
+func with(c resource.Context, p resource.Point) resource.Context {
 	i, found := slices.BinarySearchFunc(c, p, func(e, t resource.Point) int {
 		return bytes.Compare(e.Writer[:], t.Writer[:])
 	})
 	if found {
 		c[i].HLC = max(c[i].HLC, p.HLC)
-	} else {
-		c = slices.Insert(c, i, p)
+		return c
 	}
+	c = slices.Insert(c, i, p)
 	if len(c) > resource.MaxContext {
 		oldest := 0
 		for i := range c {
@@ -215,9 +232,11 @@ func (d *draft) finish() Post {
 	if !d.changed {
 		return Post{Record: *d.existing}
 	}
-	d.rec.SyncVersion++
+	// At their bound, which only a hostile peer can bring about, the counters
+	// stand still: a record beyond it would be refused everywhere.
+	d.rec.SyncVersion = min(d.rec.SyncVersion+1, resource.MaxCounter)
 	if d.valued {
-		d.rec.Version++
+		d.rec.Version = min(d.rec.Version+1, resource.MaxCounter)
 	}
 	if d.stamp.Epoch.Compare(d.rec.Fence) > 0 {
 		d.rec.Fence = d.stamp.Epoch

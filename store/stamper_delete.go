@@ -37,7 +37,7 @@ func (s Stamper) Delete(existing *resource.Record, w *Write, now hlc.Timestamp) 
 	if err := d.outranks(); err != nil {
 		return Post{}, err
 	}
-	reg := resource.NewRegister(d.stamp, chain(existing.Deletion), want)
+	reg := resource.NewRegister(d.stamp, d.known(), want)
 	d.rec.Deletion, d.changed = &reg, true
 	return d.finish(), nil
 }
@@ -65,6 +65,9 @@ func (s Stamper) Release(existing *resource.Record, w *Write, now hlc.Timestamp)
 	if err != nil {
 		return Post{}, err
 	}
+	if d.stamp.Release >= resource.MaxRank {
+		return Post{}, fmt.Errorf("%w: the record was released %d times, which is all there is", resource.ErrInvalid, d.stamp.Release)
+	}
 	d.stamp.Release++
 	d.stamp.Actor = resource.Agent
 	d.restamp()
@@ -83,6 +86,9 @@ func (s Stamper) Claim(existing *resource.Record, w *Write, now hlc.Timestamp) (
 	if err != nil {
 		return Post{}, err
 	}
+	if existing.Fence.Number >= resource.MaxRank {
+		return Post{}, fmt.Errorf("%w: the record was claimed %d times, which is all there is", resource.ErrInvalid, existing.Fence.Number)
+	}
 	d.stamp.Epoch = resource.Epoch{Number: existing.Fence.Number + 1, Claim: d.stamp.Point()}
 	if err := d.outranks(); err != nil {
 		return Post{}, err
@@ -94,9 +100,9 @@ func (s Stamper) Claim(existing *resource.Record, w *Write, now hlc.Timestamp) (
 // restamp writes the registers that say what the record is anew, unchanged in
 // value.
 func (d *draft) restamp() {
-	d.rec.Desired = resource.Restamp(d.existing.Desired, d.stamp, chain(&d.existing.Desired))
+	d.rec.Desired = resource.Restamp(d.existing.Desired, d.stamp, d.known())
 	if d.existing.Requested() {
-		del := resource.Restamp(*d.existing.Deletion, d.stamp, chain(d.existing.Deletion))
+		del := resource.Restamp(*d.existing.Deletion, d.stamp, d.known())
 		d.rec.Deletion = &del
 	}
 	d.changed = true

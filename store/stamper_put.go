@@ -77,7 +77,7 @@ func (d *draft) desire() error {
 			want.OwnerReferences = old.Value.OwnerReferences
 		}
 	}
-	reg := resource.NewRegister(d.stamp, chain(old), want)
+	reg := resource.NewRegister(d.stamp, d.known(), want)
 	same := reg.SameValue(old)
 	if d.live && same && !d.rises(d.existing.Top()) {
 		return nil
@@ -90,7 +90,7 @@ func (d *draft) desire() error {
 	if d.live && d.existing.Requested() {
 		// A put neither sets nor clears a pending deletion: it would clear it
 		// by outranking it, so both are stamped together.
-		del := resource.NewRegister(d.stamp, chain(d.existing.Deletion), d.existing.Deletion.Value)
+		del := resource.NewRegister(d.stamp, d.known(), d.existing.Deletion.Value)
 		d.rec.Deletion = &del
 	}
 	return nil

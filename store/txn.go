@@ -40,10 +40,15 @@ func newTxn(s *Store) *txn {
 	return &txn{s: s, head: s.head, vector: map[resource.ID]Position{}, prevs: map[string]uint64{}, metas: map[string][]byte{}}
 }
 
-// put frames and writes a row; an error breaks the transaction.
+// put frames and writes a payload; an error breaks the transaction.
 func (t *txn) put(b Bucket, key, payload []byte) {
+	t.putRow(b, key, append(newRow(len(payload)), payload...))
+}
+
+// putRow seals and writes a row that began as newRow.
+func (t *txn) putRow(b Bucket, key, row []byte) {
 	if t.broken == nil {
-		t.broken = t.tx.Put(b, key, seal(b, key, payload))
+		t.broken = t.tx.Put(b, key, sealRow(b, key, row))
 		t.touched = true
 	}
 }
@@ -141,15 +146,17 @@ func (t *txn) project(prev *stored, img image, kind eventKind, ev *resource.Even
 	if prev != nil {
 		entry.PrevSeq, entry.WasLive, entry.OldLabels = prev.seq, !prev.rec.Deleted(), prev.rec.Desired.Value.Labels
 	}
-	body := frame
+	row := entry.appendHead(newRow(len(frame) + 256))
 	if ev != nil {
-		body = ev.AppendFrame(make([]byte, 0, len(frame)+128), frame)
+		row = ev.AppendFrame(row, frame)
+	} else {
+		row = append(row, frame...)
 	}
-	t.put(BucketLog, seqKey(t.head.Seq), entry.appendTo(make([]byte, 0, len(body)+128), body))
+	t.putRow(BucketLog, seqKey(t.head.Seq), row)
 
 	realm := rec.Realm()
 	place := merkle.Place(&t.s.cfg.Secret, rec.ID)
-	t.put(BucketRecords, recordKey(realm, place, rec.ID), appendStored(make([]byte, 0, len(frame)+64), t.head.Seq, digest, frame))
+	t.putRow(BucketRecords, recordKey(realm, place, rec.ID), appendStored(newRow(len(frame)+64), t.head.Seq, digest, frame))
 	leaf := leafChange{realm: realm, key: place, new: merkle.Digest(digest[:16])}
 	if prev == nil {
 		t.put(BucketIDs, rec.ID[:], []byte(realm))
@@ -169,7 +176,7 @@ type image struct {
 }
 
 func imageOf(rec *resource.Record) image {
-	return image{rec: rec, frame: rec.AppendTo(make([]byte, 0, 1024)), digest: rec.Digest()}
+	return image{rec: rec, frame: rec.AppendTo(make([]byte, 0, rec.SizeHint())), digest: rec.Digest()}
 }
 
 // dot names the event that a merged post-image came by, when it is known.

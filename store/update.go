@@ -110,14 +110,23 @@ func (s *Store) OwnerGone(r resource.Resource) (gone bool, err error) {
 		if err != nil || st == nil {
 			return err
 		}
-		// An owner created apart keeps the earlier creation: both stamps are
-		// of its first incarnation.
-		now, first := st.rec.Incarnation(), ref.Incarnation == ref.Creation
-		same := ref.Incarnation.IsZero() || now == ref.Incarnation || first && now == st.rec.Creation.Point()
-		gone = st.rec.Requested() || !same
+		gone = st.rec.Requested() || !means(ref, &st.rec)
 		return nil
 	})
 	return gone, err
+}
+
+// means reports whether a reference is to the owner's present incarnation. One
+// that was written before the owner was known here names none. The first
+// incarnation goes by the zero point, or by a creation stamp for people.
+func means(ref resource.OwnerReference, owner *resource.Record) bool {
+	now := owner.Incarnation()
+	switch {
+	case ref.Incarnation.IsZero() && ref.Creation.IsZero(), ref.Incarnation == now:
+		return true
+	default:
+		return now.IsZero() && (ref.Incarnation == ref.Creation || ref.Incarnation == owner.Creation.Point())
+	}
 }
 
 // Merge joins a resource of the foundation model, or one read from another

@@ -23,10 +23,11 @@ type acked struct {
 // workload writes as people, agents and controllers do, on whatever node is
 // up.
 type workload struct {
-	t     *testing.T
-	f     *loopback.Fleet
-	names int
-	acked []acked
+	t      *testing.T
+	f      *loopback.Fleet
+	names  int
+	writes int
+	acked  []acked
 }
 
 // registerKinds applies the kinds on every node apart: they are of identity
@@ -46,6 +47,11 @@ func (w *workload) registerKinds() {
 			}
 		}
 	}
+}
+
+func (w *workload) next() int {
+	w.writes++
+	return w.writes
 }
 
 func (w *workload) step() {
@@ -71,7 +77,7 @@ func (w *workload) step() {
 	}
 	op.Resource = resource.Resource{
 		APIVersion: noteVersion, Kind: kind, Scope: scope, Name: name,
-		Spec: fmt.Appendf(nil, `{"n":%d}`, rng.IntN(1000)),
+		Spec: fmt.Appendf(nil, `{"n":%d}`, w.next()), // no two writes say the same
 	}
 	switch rng.IntN(10) {
 	case 0:

@@ -49,8 +49,21 @@ func Record(t *rapid.T, o Options) resource.Record {
 		rec.Observed = register(&g, "observed", resource.Observed{Incarnation: g.point("statusOf", 0), Status: g.json("status")})
 	}
 	rec.Finalizers = g.finalizers()
-	rec.SyncVersion, rec.Version, rec.Fence = g.counter("syncVersion", 1<<63-1), g.counter("version", 1<<63-1), g.epoch("fence")
+	rec.SyncVersion, rec.Version = g.counter("syncVersion", resource.MaxCounter), g.counter("version", resource.MaxCounter)
+	rec.Fence = fence(&rec, g.epoch("fence"))
 	return extended(&g, rec)
+}
+
+// fence is the highest of an epoch and those of the record's stamps.
+func fence(r *resource.Record, e resource.Epoch) resource.Epoch {
+	epochs := []resource.Epoch{e, r.Desired.Stamp.Epoch}
+	if r.Deletion != nil {
+		epochs = append(epochs, r.Deletion.Stamp.Epoch)
+	}
+	if r.Observed != nil {
+		epochs = append(epochs, r.Observed.Stamp.Epoch)
+	}
+	return slices.MaxFunc(epochs, resource.Epoch.Compare)
 }
 
 // drawing adds the record's own kinds of value to a rapid.T.
@@ -101,14 +114,14 @@ func (g *drawing) epoch(label string) resource.Epoch {
 	if !g.bool(label) {
 		return resource.Epoch{}
 	}
-	return resource.Epoch{Number: 1 + g.counter(label, 1<<62), Claim: g.point(label, 1)}
+	return resource.Epoch{Number: 1 + g.counter(label, resource.MaxRank-1), Claim: g.point(label, 1)}
 }
 
 func (g *drawing) actor() resource.Actor { return resource.Actor(g.int("actor", 0, 2)) }
 
 func (g *drawing) stamp(label string) resource.Stamp {
 	p := g.point(label, 1)
-	return resource.Stamp{Release: g.counter("release", 1<<64-1), Actor: g.actor(), Epoch: g.epoch("epoch"), HLC: p.HLC, Writer: p.Writer}
+	return resource.Stamp{Release: g.counter("release", resource.MaxRank), Actor: g.actor(), Epoch: g.epoch("epoch"), HLC: p.HLC, Writer: p.Writer}
 }
 
 func (g *drawing) context() (c resource.Context) {

@@ -123,7 +123,7 @@ func testCreatedApart(e *env) {
 	a, b := e.pair()
 	first := a.put(slot("a", `{"by":"a"}`))
 	b.wall.advance(time.Hour)
-	second := b.put(slot("a", `{"by":"b"}`))
+	second := b.put(status(slot("a", `{"by":"b"}`), `{"s":1}`))
 	if first.ID != second.ID {
 		e.Fatalf("ids %s and %s", first.ID, second.ID)
 	}
@@ -131,6 +131,9 @@ func testCreatedApart(e *env) {
 	r := must(a.Get(e.Context(), "Slot", resource.Scope{}, "a"))(e)
 	if string(r.Spec) != `{"by":"b"}` || r.CreatedAt != first.CreatedAt || r.OriginInstanceID != first.OriginInstanceID {
 		e.Errorf("joined as %+v", r)
+	}
+	if string(r.Status) != `{"s":1}` {
+		e.Errorf("the status that the later creator wrote shows as %q", r.Status)
 	}
 	if c := must(a.Conflicts())(e); len(c) != 0 {
 		e.Errorf("conflicts %+v", c)

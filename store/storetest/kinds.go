@@ -82,16 +82,21 @@ func testCoreKinds(e *env) {
 	}
 }
 
-// A peer's tombstone of a core kind must not take the kind away.
+// A peer's record of a core kind, and then its tombstone, must not change the
+// kind or take it away.
 func testHostileCoreKind(e *env) {
 	n := e.bare()
-	for _, k := range resource.CoreKinds() {
-		r := must(resource.KindResource(k, resource.Scope{}))(e)
-		r.ID = resource.NameID(r.GroupKind(), r.Scope, r.Name).String()
-		r.UpdatedHLC, r.OriginInstanceID, r.LastWriterID, r.Deleted = n.Clock().Now(), "peer", "peer", true
-		must(n.Merge(e.Context(), r))(e)
+	for _, dead := range []bool{false, true} {
+		for _, k := range resource.CoreKinds() {
+			k.Schema = json.RawMessage(`false`)
+			r := must(resource.KindResource(k, resource.Scope{}))(e)
+			r.ID = resource.NameID(r.GroupKind(), r.Scope, r.Name).String()
+			r.UpdatedHLC, r.OriginInstanceID, r.LastWriterID, r.Deleted = n.Clock().Now(), "peer", "peer", dead
+			must(n.Merge(e.Context(), r))(e)
+		}
+		n.applyKind(skillKind)
+		must(0, n.removeKind(skillKind))(e)
 	}
-	n.applyKinds()
 }
 
 func testKindName(e *env) {

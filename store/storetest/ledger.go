@@ -13,6 +13,8 @@ var ledgerTests = []test{
 	{"Ledger/NamesRegisterAndReason", testLossReasons},
 	{"Ledger/KnowinglyReplacedIsNoLoss", testKnowingly},
 	{"Ledger/KnowledgeReachesThroughTheChain", testChain},
+	{"Ledger/DeletionAndPutThatUndoEachOther", testUndone},
+	{"Ledger/SameValueTwiceIsNoLoss", testSameValue},
 	{"Ledger/LossIsEnteredOnce", testLossOnce},
 }
 
@@ -79,8 +81,8 @@ func testKnowingly(e *env) {
 		b.pullEvents(a)
 		n.put(status(skill("a", `{"size":`+string(rune('0'+i))+`}`), string(rune('0'+i))))
 	}
-	n := a
-	n.remove("a")
+	a.pullEvents(b)
+	a.remove("a")
 	converge(e, a, b)
 	if len(a.losses())+len(b.losses()) != 0 {
 		e.Errorf("ledgers %+v, %+v", a.losses(), b.losses())
@@ -96,6 +98,45 @@ func testChain(e *env) {
 		b.put(skill("a", `{"size":`+string(rune('1'+i%9))+`}`))
 	}
 	b.put(skill("a", `{"size":100}`), human)
+	converge(e, a, b)
+	if len(a.losses())+len(b.losses()) != 0 {
+		e.Errorf("ledgers %+v, %+v", a.losses(), b.losses())
+	}
+}
+
+// A put that a concurrent delete buried, and a delete that a concurrent put took
+// back, stand in the record still; neither knew of the other.
+func testUndone(e *env) {
+	for register, later := range map[string]string{"desired": "delete", "deletion": "put"} {
+		a, b := e.pair()
+		a.put(skill("a", ""))
+		b.pullEvents(a)
+		for n, what := range map[*node]string{a: "delete", b: "put"} {
+			if what == later {
+				n.wall.advance(time.Hour)
+			}
+		}
+		a.remove("a")
+		b.put(skill("a", `{"size":1}`))
+		exchange(a, b)
+		for _, n := range []*node{a, b} {
+			if lost := n.losses(); len(lost) != 1 || lost[0].Register != register || lost[0].Reason != resolve.Later ||
+				string(lost[0].Record.Desired.Value.Spec) != `{"size":1}` {
+				e.Errorf("with the later %s: ledger %+v", later, lost)
+			}
+		}
+	}
+}
+
+// Two who wrote the same have lost nothing.
+func testSameValue(e *env) {
+	a, b := e.pair()
+	a.put(skill("a", ""))
+	b.pullEvents(a)
+	for _, n := range []*node{a, b} {
+		n.wall.advance(time.Second)
+		n.put(status(skill("a", `{"size":1}`), "1"))
+	}
 	converge(e, a, b)
 	if len(a.losses())+len(b.losses()) != 0 {
 		e.Errorf("ledgers %+v, %+v", a.losses(), b.losses())

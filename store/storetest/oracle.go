@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"driftless.dev/resolve"
@@ -92,28 +93,30 @@ func (m *model) checkWinners(t failer) {
 type register struct {
 	stamp   resource.Stamp
 	context resource.Context
+	value   any
 }
 
 func registers(r *resource.Record) map[string]register {
-	out := map[string]register{"desired": {r.Desired.Stamp, r.Desired.Context}}
+	out := map[string]register{"desired": {r.Desired.Stamp, r.Desired.Context, r.Desired.Value}}
 	if r.Deletion != nil {
-		out["deletion"] = register{r.Deletion.Stamp, r.Deletion.Context}
+		out["deletion"] = register{r.Deletion.Stamp, r.Deletion.Context, r.Deletion.Value}
 	}
 	if r.Observed != nil {
-		out["observed"] = register{r.Observed.Stamp, r.Observed.Context}
+		out["observed"] = register{r.Observed.Stamp, r.Observed.Context, r.Observed.Value}
 	}
 	return out
 }
 
-// checkNothingLost: each acknowledged write stands, or was replaced by one that
-// knew it, or is in a ledger. (P5)
+// checkNothingLost: each acknowledged write stands or is in a ledger, or was
+// replaced by one that knew it and is not lost itself, or says the same as one
+// that is not. (P5)
 func (m *model) checkNothingLost(t failer) {
 	t.Helper()
-	kept := map[string][]register{} // by record and register: what stands, what ledgers hold
+	safe := map[string][]register{} // by record and register: what stands, what ledgers hold
 	keep := func(r *resource.Record) {
 		for name, reg := range registers(r) {
-			key := r.ID.String() + name
-			kept[key] = append(kept[key], reg)
+			key := r.ID.String() + " " + name
+			safe[key] = append(safe[key], reg)
 		}
 	}
 	for _, frame := range m.nodes[0].state(t).records {
@@ -125,18 +128,34 @@ func (m *model) checkNothingLost(t failer) {
 			keep(&l.Record)
 		}
 	}
+	written := map[string][]register{}
 	for _, a := range m.accepted {
 		for name, reg := range registers(&a.record) {
-			if reg.stamp.Point() != a.at {
-				continue // not what this write wrote
-			}
-			if !slices.ContainsFunc(kept[a.record.ID.String()+name], func(k register) bool {
-				return k.stamp == reg.stamp || k.context.Knows(a.at)
-			}) {
-				t.Errorf("the %s of %s at %s was lost in silence", name, a.record.ID, a.at)
+			if key := a.record.ID.String() + " " + name; reg.stamp.Point() == a.at {
+				written[key] = append(written[key], reg)
 			}
 		}
 	}
+	for key, open := range written {
+		for grew := true; grew; {
+			before := len(open)
+			open = slices.DeleteFunc(open, func(w register) bool {
+				ok := slices.ContainsFunc(safe[key], w.savedBy)
+				if ok {
+					safe[key] = append(safe[key], w)
+				}
+				return ok
+			})
+			grew = len(open) < before
+		}
+		for _, w := range open {
+			t.Errorf("%s: the write %+v at %s was lost in silence", key, w.value, w.stamp.Point())
+		}
+	}
+}
+
+func (r register) savedBy(by register) bool {
+	return by.stamp == r.stamp || by.context.Knows(r.stamp.Point()) || reflect.DeepEqual(by.value, r.value)
 }
 
 // checkDominance: a local write wins against what it replaced, in every

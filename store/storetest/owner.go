@@ -96,8 +96,8 @@ func testOwnerFilled(e *env) {
 	owner := n.put(skill("owner", ""))
 	r := n.put(child("a", owner))
 	ref, ok := r.Controller()
-	if !ok || ref.Incarnation != owner.Incarnation || ref.Creation != owner.Incarnation {
-		e.Errorf("reference %+v, owner's incarnation %s", ref, owner.Incarnation)
+	if created := n.record(e, owner.ID).Creation.Point(); !ok || ref.Creation != created {
+		e.Errorf("reference %+v, the owner was created at %s", ref, created)
 	}
 	if n.write(store.Write{Resource: child("a", owner)}).Changed {
 		e.Error("the same reference, not completed, wrote an event")
