@@ -15,7 +15,7 @@ var shapes = map[string]shape{
 	"clone and identity by name": {nodes: 3, ops: 8, clone: true, named: true},
 }
 
-const histories = 600
+const histories = 400
 
 // search runs check on many histories of every shape; a failure names the seed.
 func search(t *testing.T, check func(t *testing.T, s shape, h *history)) {

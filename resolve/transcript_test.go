@@ -153,8 +153,15 @@ func (c *cast) merge(n, from *player) {
 	}
 	c.say("%s: desired %s, deletion %s, observed %s, finalizers %s", res.Outcome, res.Desired, res.Deletion, res.Observed, res.Finalizers)
 	for _, l := range res.Losers {
-		lost := l.Record.Resource()
-		value := map[string]string{"desired": string(lost.Spec), "deletion": lost.DeletionStrength.String(), "observed": string(lost.Status)}[l.Register]
+		value := ""
+		switch l.Register {
+		case "desired":
+			value = string(l.Record.Desired.Value.Spec)
+		case "deletion":
+			value = l.Record.Deletion.Value.Strength.String()
+		case "observed":
+			value = string(l.Record.Observed.Value.Status)
+		}
 		c.say("ledger: %s %s of %s lost to %s: %s", l.Register, value, at(l.Stamp.Point()), at(l.Winner.Point()), l.Reason)
 	}
 	if res.Clone {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -66,6 +67,44 @@ func (r *Registry) Register(k Kind) error {
 	kinds[kindKey{k.APIVersion, k.Name}] = registered{k, validator}
 	r.table.Store(newKindTable(kinds))
 	return nil
+}
+
+// Replace makes the registry hold these kinds and no others. One that cannot
+// stand beside those before it, or whose schema does not compile, is left out:
+// what is registered follows from the list alone. Schemas that are registered
+// already are not compiled again.
+func (r *Registry) Replace(kinds []Kind) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := r.table.Load()
+	next, groups := map[kindKey]registered{}, map[GroupKind]Kind{}
+	for _, k := range kinds {
+		key := kindKey{k.APIVersion, k.Name}
+		if _, taken := next[key]; taken || !compatible(groups, k) {
+			continue
+		}
+		e, same := old.kinds[key]
+		if !same || !reflect.DeepEqual(e.kind, k) {
+			k = k.clone()
+			validator, err := r.compile(k)
+			if err != nil {
+				continue
+			}
+			e = registered{k, validator}
+		}
+		next[key] = e
+		if _, known := groups[k.GroupKind()]; !known {
+			groups[k.GroupKind()] = k
+		}
+	}
+	r.table.Store(newKindTable(next))
+}
+
+// compatible reports whether a kind keeps the identity and level that its
+// group and kind came with first.
+func compatible(first map[GroupKind]Kind, k Kind) bool {
+	f, known := first[k.GroupKind()]
+	return !known || f.NamedByAddress() == k.NamedByAddress() && f.FleetLevel() == k.FleetLevel()
 }
 
 // Check returns what Register would, and registers nothing.

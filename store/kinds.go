@@ -7,11 +7,6 @@ import (
 	"driftless.dev/resource"
 )
 
-// kindChange brings a Kind record's post-image into the registry once its
-// transaction has committed: the kind that it served and the one that it
-// serves, nil for none. Neither shares memory with the engine.
-type kindChange struct{ was, is *resource.Kind }
-
 func kindKind() resource.GroupKind {
 	group, _ := resource.SplitAPIVersion(resource.CoreGroupVersion)
 	return resource.GroupKind{Group: group, Kind: resource.KindKind}
@@ -19,27 +14,36 @@ func kindKind() resource.GroupKind {
 
 // noteKind remembers that a Kind record changed, local or merged alike: kinds
 // are data, replicated like everything else.
-func (t *txn) noteKind(prev *stored, rec *resource.Record) {
-	if rec.Kind != kindKind() {
-		return
-	}
-	c := kindChange{is: kindOf(rec)}
-	if prev != nil {
-		c.was = kindOf(&prev.rec)
-	}
-	t.kinds = append(t.kinds, c)
+func (t *txn) noteKind(rec *resource.Record) {
+	t.kindsChanged = t.kindsChanged || rec.Kind == kindKind()
 }
 
-// apply registers a live kind and unregisters a dead one. A merged kind whose
-// schema does not compile here cannot be admitted against: its records stay
-// parked, which the list of parked records shows.
-func (c kindChange) apply(reg *resource.Registry) {
-	if c.was != nil && (c.is == nil || c.was.APIVersion != c.is.APIVersion || c.was.Name != c.is.Name) {
-		reg.Unregister(c.was.APIVersion, c.was.Name)
+// liveKinds reads what the live Kind records serve, in the order in which
+// records hold a name: of two that cannot both be registered the first is, on
+// every node alike, in whatever order they arrived. One that this version
+// cannot read serves nothing, and its records stay parked.
+func liveKinds(s *Store, tx Tx) (kinds []resource.Kind, err error) {
+	rows, err := rowsOf(tx, kindPrefix(kindKind()))
+	if err != nil {
+		return nil, err
 	}
-	if c.is != nil && reg.Register(*c.is) != nil {
-		reg.Unregister(c.is.APIVersion, c.is.Name)
+	slices.SortFunc(rows, nameRow.before)
+	for _, row := range rows {
+		if !row.live {
+			continue
+		}
+		st, err := lookup(s, tx, row.id)
+		if err != nil {
+			return nil, err
+		}
+		if st == nil {
+			return nil, fmt.Errorf("%w: kind record %s is named and missing", ErrDamaged, row.id)
+		}
+		if k := kindOf(&st.rec); k != nil {
+			kinds = append(kinds, *k)
+		}
 	}
+	return kinds, nil
 }
 
 // kindOf reads the kind that a record serves, nil unless it is live. A peer's
@@ -61,14 +65,15 @@ func isCore(kind resource.Kind) bool {
 
 // serves reports whether a version of a kind is registered once this
 // transaction's own changes are.
-func (t *txn) serves(apiVersion, name string) bool {
-	for _, c := range slices.Backward(t.kinds) {
-		if c.was != nil && c.was.APIVersion == apiVersion && c.was.Name == name {
-			return c.is != nil
-		}
+func (t *txn) serves(apiVersion, name string) (bool, error) {
+	if !t.kindsChanged {
+		_, ok := t.s.registry.Lookup(apiVersion, name)
+		return ok, nil
 	}
-	_, ok := t.s.registry.Lookup(apiVersion, name)
-	return ok
+	kinds, err := liveKinds(t.s, t.tx)
+	return slices.ContainsFunc(append(kinds, resource.CoreKinds()...), func(k resource.Kind) bool {
+		return k.APIVersion == apiVersion && k.Name == name
+	}), err
 }
 
 // admitKind holds a write of a Kind record to what every other kind relies on.
@@ -102,8 +107,11 @@ func (t *txn) kindInUse(rec *resource.Record) error {
 		return nil // nothing can be of a kind that does not read
 	}
 	for _, k := range t.s.registry.Kinds() {
-		if k.GroupKind() == kind.GroupKind() && k.APIVersion != kind.APIVersion && t.serves(k.APIVersion, k.Name) {
-			return nil // another version goes on serving its records
+		if k.GroupKind() != kind.GroupKind() || k.APIVersion == kind.APIVersion {
+			continue
+		}
+		if serves, err := t.serves(k.APIVersion, k.Name); err != nil || serves {
+			return err // another version goes on serving its records
 		}
 	}
 	ids, err := liveNames(t.tx, kindPrefix(kind.GroupKind()))

@@ -197,23 +197,13 @@ func (s *Store) loadTries(tx Tx) (err error) {
 	return err
 }
 
-// loadKinds registers every live Kind record.
+// loadKinds registers what the live Kind records serve.
 func (s *Store) loadKinds(tx Tx) error {
-	ids, err := liveNames(tx, kindPrefix(kindKind()))
-	if err != nil {
-		return err
+	kinds, err := liveKinds(s, tx)
+	if err == nil {
+		s.registry.Replace(append(resource.CoreKinds(), kinds...))
 	}
-	for _, id := range ids {
-		st, err := lookup(s, tx, id)
-		if err != nil {
-			return err
-		}
-		if st == nil {
-			return fmt.Errorf("%w: kind record %s is named and missing", ErrDamaged, id)
-		}
-		kindChange{is: kindOf(&st.rec)}.apply(s.registry)
-	}
-	return nil
+	return err
 }
 
 // loadSnapshots finds where the last snapshot was begun, so that a restart does

@@ -279,7 +279,9 @@ func (t *txn) applyPut(w *Write, a address, existing *resource.Record, now hlc.T
 				resource.ErrInvalid, a.id, existing.Kind, existing.Name, existing.Scope)
 		}
 	}
-	if !t.serves(w.Resource.APIVersion, w.Resource.Kind) {
+	if serves, err := t.serves(w.Resource.APIVersion, w.Resource.Kind); err != nil {
+		return Post{}, err
+	} else if !serves {
 		return Post{}, fmt.Errorf("%w: kind %s was removed meanwhile", resource.ErrInvalid, a.kind)
 	}
 	if err := t.fillOwners(w); err != nil {

@@ -17,15 +17,17 @@ type txn struct {
 	s  *Store
 	tx WriteTx
 
-	head    Head
-	vector  map[resource.ID]Position // entries that rose
-	prevs   map[string]uint64
-	leaves  []leafChange
-	kinds   []kindChange
-	ahead   []early
-	metas   map[string][]byte // rows of meta that are written once, at the end
-	touched bool              // something durable changed
-	broken  error
+	head   Head
+	vector map[resource.ID]Position // entries that rose
+	prevs  map[string]uint64
+	leaves []leafChange
+	kinds  []resource.Kind // what is live, read at the end when kindsChanged
+	ahead  []early
+	metas  map[string][]byte // rows of meta that are written once, at the end
+	// kindsChanged: a Kind record was written.
+	kindsChanged bool
+	touched      bool // something durable changed
+	broken       error
 }
 
 type leafChange struct {
@@ -165,7 +167,7 @@ func (t *txn) project(prev *stored, img image, kind eventKind, ev *resource.Even
 	}
 	t.leaves = append(t.leaves, leaf)
 	t.index(prev, rec)
-	t.noteKind(prev, rec)
+	t.noteKind(rec)
 }
 
 // image is a post-image, encoded and hashed once.
@@ -213,6 +215,9 @@ func (t *txn) changes() bool {
 // seal writes the rows that every operation of the batch moves, once.
 func (t *txn) seal() error {
 	t.head.HLC = max(t.head.HLC, t.s.clock.Last())
+	if t.kindsChanged && t.broken == nil {
+		t.kinds, t.broken = liveKinds(t.s, t.tx)
+	}
 	t.takeStaged()
 	t.put(BucketMeta, []byte(metaHead), appendHead(nil, t.head))
 	for _, realm := range sortedKeys(t.prevs) {
@@ -253,8 +258,8 @@ func (s *Store) publish(t *txn) {
 			s.failed = fmt.Errorf("%w: trie of realm %q: %w", ErrFailed, l.realm, err)
 		}
 	}
-	for _, k := range t.kinds {
-		k.apply(s.registry)
+	if t.kindsChanged {
+		s.registry.Replace(append(resource.CoreKinds(), t.kinds...))
 	}
 	s.keepAhead(t)
 	if t.touched {

@@ -21,6 +21,7 @@ var kindTests = []test{
 	{"Kinds/VersionsOfAGroupShareRecords", testKindVersions},
 	{"Kinds/OneNameInTwoGroupsIsAmbiguous", testKindGroups},
 	{"Kinds/SchemaChangeAdmitsAnew", testSchemaChange},
+	{"Kinds/OfTwoThatConflictOneStandsOnEveryNode", testKindsConflict},
 }
 
 func (n *node) removeKind(k resource.Kind) error {
@@ -206,5 +207,27 @@ func testSchemaChange(e *env) {
 	n.applyKind(skillKind)
 	if violations = must(n.SchemaViolations(10))(e); len(violations) != 0 {
 		e.Errorf("violations %+v of the schema that fits", violations)
+	}
+}
+
+// Two versions of a kind, written apart with different identities, cannot both
+// be registered: the first created is, on every node, whatever arrived first,
+// and after a restart too.
+func testKindsConflict(e *env) {
+	a, b := e.bare(), e.bare()
+	v1 := resource.Kind{APIVersion: "clash.example.dev/v1", Name: "Clash", Plural: "clashes", Identity: resource.IdentityName}
+	v2 := resource.Kind{APIVersion: "clash.example.dev/v2", Name: "Clash", Plural: "clashes"}
+	a.applyKind(v1)
+	b.applyKind(v2)
+	exchange(a, b)
+	for _, n := range []*node{a, b} {
+		for range 2 {
+			_, first := n.Registry().Lookup(v1.APIVersion, v1.Name)
+			_, second := n.Registry().Lookup(v2.APIVersion, v2.Name)
+			if !first || second {
+				e.Errorf("registered: v1 %v, v2 %v; the first created is v1", first, second)
+			}
+			n.reopen()
+		}
 	}
 }
