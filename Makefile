@@ -3,7 +3,7 @@ GO       ?= go
 BIN      := bin
 PACKAGES := ./...
 
-.PHONY: build demo demo-ci test vet lint race unit sim bench fmt clean
+.PHONY: build demo demo-ci test vet lint race unit sim acceptance bench fmt clean
 
 build: ## both binaries, static
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/driftless ./cmd/node
@@ -34,6 +34,9 @@ unit: ## all tests, without the race detector
 
 sim: ## the simulated fleet: make sim SEEDS=200 BASE=7
 	$(GO) test ./replicate/loopback -run Sim -seeds $(or $(SEEDS),1000) -base $(or $(BASE),1) -timeout 60m
+
+acceptance: ## real processes: 20,000 writes through three nodes, a kill -9, NATS away for 20 s
+	$(GO) test ./chaos-tests -count 1 -v -timeout 20m -args -writes 20000 -outage 20s
 
 bench: ## what a durable write costs beside bare bbolt, both from one run
 	$(GO) run ./bench

@@ -244,8 +244,22 @@ func readID(r *pack.Reader) (id ID) {
 	return id
 }
 
+// readPoint reads a point: whole, or zero.
 func readPoint(r *pack.Reader) Point {
-	return Point{HLC: hlc.Timestamp(r.Uint()), Writer: readID(r)}
+	p := Point{HLC: hlc.Timestamp(r.Uint()), Writer: readID(r)}
+	if !p.valid() {
+		r.Fail("point of half a stamp")
+	}
+	return p
+}
+
+// readEpoch reads an epoch: whole, or zero.
+func readEpoch(r *pack.Reader) Epoch {
+	e := Epoch{Number: r.Uint(), Claim: readPoint(r)}
+	if (e.Number == 0) != e.Claim.IsZero() {
+		r.Fail("epoch of half a claim")
+	}
+	return e
 }
 
 func readActor(r *pack.Reader) Actor {

@@ -100,7 +100,7 @@ func TestRecord_RefusesEveryPrefixAndAnyTail(t *testing.T) {
 }
 
 func TestRecord_RefusesWhatIsTooLarge(t *testing.T) {
-	if _, err := resource.DecodeRecord(make([]byte, resource.MaxRecordSize+1)); !errors.Is(err, resource.ErrTooLarge) {
+	if _, err := resource.DecodeRecord(make([]byte, resource.MaxFrameSize+1)); !errors.Is(err, resource.ErrTooLarge) {
 		t.Fatal(err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 // an error that wraps pack.ErrMalformed. What came from a peer must pass
 // Validate too; what this node stored has passed it.
 func DecodeRecord(b []byte) (Record, error) {
-	if len(b) > MaxRecordSize {
-		return Record{}, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(b), MaxRecordSize)
+	if len(b) > MaxFrameSize {
+		return Record{}, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(b), MaxFrameSize)
 	}
 	var rec Record
 	r := pack.NewReader(b)
@@ -94,7 +94,7 @@ func readRegister[V any](r *pack.Reader, read func(*pack.Reader) V) *Register[V]
 func readStamp(r *pack.Reader) Stamp {
 	exactly(r, 7)
 	s := Stamp{Release: r.Uint(), Actor: readActor(r)}
-	s.Epoch = Epoch{Number: r.Uint(), Claim: readPoint(r)}
+	s.Epoch = readEpoch(r)
 	p := readPoint(r)
 	s.HLC, s.Writer = p.HLC, p.Writer
 	if r.Err() == nil && (s.HLC == 0 || s.Writer.IsZero()) {
@@ -214,7 +214,7 @@ func readFinalizers(r *pack.Reader) []Finalizer {
 func readCounters(r *pack.Reader, rec *Record) {
 	exactly(r, 5)
 	rec.SyncVersion, rec.Version = r.Uint(), r.Uint()
-	rec.Fence = Epoch{Number: r.Uint(), Claim: readPoint(r)}
+	rec.Fence = readEpoch(r)
 }
 
 // MaxCounter bounds SyncVersion and Version, MaxRank a stamp's release and an

@@ -123,8 +123,13 @@ type Finalizer struct {
 // MaxFinalizers bounds the keys of one record, removed ones included.
 const MaxFinalizers = 64
 
-// MaxRecordSize bounds an encoded record, in bytes.
-const MaxRecordSize = 8 << 20
+// MaxRecordSize bounds a record that a node takes a write of, encoded, in
+// bytes. Two nodes may each take a write within it, of desired and of observed,
+// whose join is larger: MaxFrameSize bounds that.
+const (
+	MaxRecordSize = 8 << 20
+	MaxFrameSize  = 2*MaxRecordSize + 1<<20
+)
 
 // Compare orders entries of one key: by incarnation, time, writer; a present
 // entry wins what is left.

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"driftless.dev/hlc"
@@ -106,13 +107,24 @@ type OwnerReference struct {
 	Kind       string `json:"kind,omitempty"`
 	Name       string `json:"name,omitempty"`
 	ID         string `json:"id"`
-	// Incarnation is the owner's record incarnation that is meant, and
-	// Creation its creation stamp; both are filled in by the store when zero
-	// and the owner is known there.
+	// Incarnation is the owner's record incarnation that is meant (zero for its
+	// first), and Creation its creation stamp. The store fills both in when both
+	// are zero and the owner is known there.
 	Incarnation Point `json:"incarnation,omitzero"`
 	Creation    Point `json:"creation,omitzero"`
 	// Controller marks the one owner that manages this resource's lifecycle.
 	Controller bool `json:"controller,omitempty"`
+}
+
+// Validate checks the id and that neither point is half of one.
+func (o OwnerReference) Validate() error {
+	if _, err := ParseID(o.ID); err != nil {
+		return err
+	}
+	if !o.Incarnation.valid() || !o.Creation.valid() {
+		return fmt.Errorf("%w: incarnation and creation are <hlc>@<writer>", ErrInvalid)
+	}
+	return nil
 }
 
 // GroupKind returns the resource's qualified kind.

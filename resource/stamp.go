@@ -20,6 +20,10 @@ type Point struct {
 // IsZero reports whether the point names nothing.
 func (p Point) IsZero() bool { return p == Point{} }
 
+// valid reports whether the point is whole or zero: half of one names nothing
+// and has no text form.
+func (p Point) valid() bool { return (p.HLC == 0) == p.Writer.IsZero() }
+
 // Compare orders by HLC, then writer.
 func (p Point) Compare(o Point) int {
 	return cmp.Or(cmp.Compare(p.HLC, o.HLC), bytes.Compare(p.Writer[:], o.Writer[:]))

@@ -146,7 +146,7 @@ func validateNames(r *resource.Resource) error {
 func validateOwners(r *resource.Resource) error {
 	controllers := 0
 	for i, o := range r.OwnerReferences {
-		if _, err := resource.ParseID(o.ID); err != nil {
+		if err := o.Validate(); err != nil {
 			return fmt.Errorf("metadata.ownerReferences[%d]: %w", i, err)
 		}
 		if o.Controller {
@@ -227,13 +227,24 @@ func (t *txn) judge(w *Write, a address, prev *stored, now hlc.Timestamp) (Post,
 		return Post{}, image{}, err
 	}
 	img := imageOf(&post.Record)
-	if size := len(img.frame); size > resource.MaxRecordSize {
+	if size := len(img.frame); size > resource.MaxRecordSize && size > sizeOf(prev)+growthAlways {
 		return Post{}, image{}, fmt.Errorf("%w: %d bytes encoded, at most %d", resource.ErrTooLarge, size, resource.MaxRecordSize)
 	}
 	if post.Died || w.Op == OpDelete || w.Op == OpTeardown {
 		err = t.kindInUse(&post.Record)
 	}
 	return post, img, err
+}
+
+// growthAlways is how much a record over the bound, which only a join can have
+// made, may still grow: what a deletion or a finalizer's removal takes.
+const growthAlways = 16 << 10
+
+func sizeOf(prev *stored) int {
+	if prev == nil {
+		return 0
+	}
+	return len(prev.rec.AppendTo(nil))
 }
 
 func (t *txn) apply(w *Write, a address, existing *resource.Record, now hlc.Timestamp) (Post, error) {

@@ -80,7 +80,7 @@ func (f *Fleet) ReadRecords(data []byte) (m Records, err error) {
 	}
 	m.Done = r.Uint()
 	m.Size = r.Uint()
-	if m.Size > resource.MaxRecordSize {
+	if m.Size > resource.MaxFrameSize {
 		r.Fail("record of %d bytes", m.Size)
 	}
 	m.Frames = readFrames(r)

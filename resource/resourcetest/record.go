@@ -106,7 +106,14 @@ func (g *drawing) id(label string, least byte) (id resource.ID) {
 	return id
 }
 
+// point draws a whole point, or, with least 0, perhaps the zero one.
 func (g *drawing) point(label string, least byte) resource.Point {
+	if least == 0 {
+		if !g.bool(label) {
+			return resource.Point{}
+		}
+		least = 1
+	}
 	return resource.Point{HLC: g.time(label, uint64(least)), Writer: g.id(label, least)}
 }
 
@@ -130,7 +137,7 @@ func (g *drawing) context() (c resource.Context) {
 		most = resource.MaxContext
 	}
 	for range g.int("context", 0, most) {
-		c = append(c, g.point("knows", 0))
+		c = append(c, g.point("knows", 1))
 	}
 	slices.SortFunc(c, func(a, b resource.Point) int { return strings.Compare(string(a.Writer[:]), string(b.Writer[:])) })
 	return slices.CompactFunc(c, func(a, b resource.Point) bool { return a.Writer == b.Writer })
