@@ -33,13 +33,10 @@ func (c *Client) Update(ctx context.Context, t Target, mutate func(*resource.Res
 		if err != nil {
 			return Written{}, err
 		}
-		digest, unchanged := r.Digest, r
+		digest, asRead := r.Digest, r.Clone()
 		switch err := mutate(&r); {
 		case errors.Is(err, resource.ErrSkipUpdate):
-			if unchanged, err = c.read(ctx, t); err != nil { // mutate may have changed what it shares
-				return Written{}, err
-			}
-			return Written{Resource: unchanged}, nil
+			return Written{Resource: asRead}, nil
 		case err != nil:
 			return Written{}, err
 		}

@@ -51,7 +51,6 @@ type Peer struct {
 	// this node's vector digest then.
 	differs   bool
 	differsAt time.Duration
-	lastOwn   uint64
 }
 
 // PeerState is how alive a member seems.

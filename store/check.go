@@ -43,7 +43,6 @@ type checker struct {
 	rows     int
 	newest   hlc.Timestamp
 	tries    map[string]*merkle.Trie
-	kinds    map[string]bool
 	problems []string
 }
 

@@ -33,8 +33,6 @@ const (
 
 func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 0, 8), seq) }
 
-func realmPrefix(realm string) []byte { return append([]byte(realm), 0) }
-
 func recordKey(realm string, place merkle.Key, id resource.ID) []byte {
 	k := make([]byte, 0, len(realm)+1+8+16)
 	k = append(append(k, realm...), 0)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"driftless.dev/resource"
 )
@@ -68,7 +66,7 @@ func (s *Store) update(ctx context.Context, read func() (resource.Resource, erro
 		if err != nil {
 			return resource.Resource{}, err
 		}
-		asRead := clone(r)
+		asRead := r.Clone()
 		switch err := mutate(&r); {
 		case errors.Is(err, resource.ErrSkipUpdate):
 			return asRead, nil
@@ -82,14 +80,6 @@ func (s *Store) update(ctx context.Context, read func() (resource.Resource, erro
 		last = err
 	}
 	return resource.Resource{}, fmt.Errorf("update: %d attempts: %w", maxAttempts, last)
-}
-
-// clone copies what a mutate function may change in place.
-func clone(r resource.Resource) resource.Resource {
-	r.Labels, r.Annotations = maps.Clone(r.Labels), maps.Clone(r.Annotations)
-	r.Spec, r.Status = slices.Clone(r.Spec), slices.Clone(r.Status)
-	r.Finalizers, r.OwnerReferences = slices.Clone(r.Finalizers), slices.Clone(r.OwnerReferences)
-	return r
 }
 
 // OwnerGone reports whether a resource's controller owner is gone: a

@@ -69,7 +69,7 @@ func TestStream_ServerRestartSkipsNothingAndIsFresh(t *testing.T) {
 	before := n.reports()
 	s.Close()
 	n.until("the loss", func() bool { return !n.last().Connected })
-	s = start()
+	start()
 	n.until("fresh", func() bool { return n.last().Stream && n.freshSince(before) > 0 })
 	n.mustPublish("r", numbered("m", 20, 40)...)
 	n.untilPayloads(numbered("m", 0, 40))
