@@ -92,7 +92,6 @@ const (
 	VerbRecords = "records" // records by placement key
 	VerbPush    = "push"    // records for you
 	VerbApplied = "applied" // acknowledgement: I have applied your events up to
-	VerbStatus  = "status"  // a member's view of the fleet
 )
 
 // MaxFrame bounds a message in bytes: well under the transport's limit, and

@@ -72,10 +72,13 @@ type Counters struct {
 	Received, Rejected, Quarantined uint64
 	Batches                         uint64
 	Applied, Ignored, Unchanged     uint64
-	Conflicts, Clones               uint64
-	Heartbeats, ForeignHeartbeats   uint64
-	Sessions                        map[string]uint64 // by result
-	Pulled, Pushed                  uint64
+	Conflicts                       uint64
+	// Clones counts stamps that two different writes carried, OwnClones
+	// heartbeats of another process under this node's identity.
+	Clones, OwnClones             uint64
+	Heartbeats, ForeignHeartbeats uint64
+	Sessions                      map[string]uint64 // by result
+	Pulled, Pushed                uint64
 }
 
 // NewCore returns a core at the start of its life.
@@ -92,6 +95,7 @@ func NewCore(cfg Config) *Core {
 	c.members.told = store.Vector{}
 	c.pub.start(cfg.Published)
 	c.counts.Sessions = map[string]uint64{}
+	c.rec.refused = map[merkle.Key]refusal{}
 	for _, r := range sessionResults {
 		c.counts.Sessions[r] = 0
 	}
@@ -175,8 +179,6 @@ type (
 	}
 	// TransportChanged says how the transport stands.
 	TransportChanged struct{ Transport Transport }
-	// SyncNow asks for a reconciliation with a peer, or with any.
-	SyncNow struct{ Peer resource.ID }
 )
 
 func (Tick) input()             {}
@@ -191,7 +193,6 @@ func (TookPush) input()         {}
 func (Replied) input()          {}
 func (RecordsRead) input()      {}
 func (TransportChanged) input() {}
-func (SyncNow) input()          {}
 
 // Effect is something to be done. Each that has an ID is answered by one input
 // with the same.
@@ -277,8 +278,6 @@ func (c *Core) Step(now Now, in Input) []Effect {
 		c.recordsRead(in)
 	case TransportChanged:
 		c.transportChanged(in.Transport)
-	case SyncNow:
-		c.rec.asked = append(c.rec.asked, in.Peer)
 	}
 	c.membershipDue()
 	c.publish()

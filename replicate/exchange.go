@@ -43,6 +43,18 @@ func (c *Core) recordsAnswered(s *session, in Replied) error {
 	return c.applyFrames(s, m.Frames, done)
 }
 
+// unfit reports whether an assembled record is not the one whose digest the
+// member announced: it changed while its pieces were on their way, and what
+// they make together nobody ever wrote.
+func (c *Core) unfit(s *session, frame []byte) bool {
+	rec, err := resource.DecodeRecord(frame)
+	if err != nil {
+		return true
+	}
+	digest := rec.Digest()
+	return !slices.Contains(s.remote[s.pull[0]], merkle.Digest(digest[:16]))
+}
+
 // pieceAnswered gathers a record that does not fit one message.
 func (c *Core) pieceAnswered(s *session, m *wire.Records) error {
 	if len(m.Frames) != 1 || len(m.Frames[0]) == 0 || uint64(len(s.partial)+len(m.Frames[0])) > m.Size {
@@ -51,6 +63,10 @@ func (c *Core) pieceAnswered(s *session, m *wire.Records) error {
 	s.partial = append(s.partial, m.Frames[0]...)
 	if uint64(len(s.partial)) < m.Size {
 		return c.pullNext()
+	}
+	if c.unfit(s, s.partial) {
+		c.endSession(resultMoved, "a large record changed on its way")
+		return nil
 	}
 	frame, done := s.partial, s.pull[:1]
 	s.partial, s.pull = nil, s.pull[1:]
@@ -63,14 +79,27 @@ func (c *Core) applyFrames(s *session, frames [][]byte, places []merkle.Key) err
 	if err != nil {
 		return err
 	}
+	answered := map[merkle.Key]bool{}
 	for _, in := range append(slices.Clone(take), refuse...) {
-		if _, ok := slices.BinarySearch(places, merkle.Place(&c.cfg.Fleet.Key, in.Record.ID)); !ok {
+		place := merkle.Place(&c.cfg.Fleet.Key, in.Record.ID)
+		if _, ok := slices.BinarySearch(places, place); !ok {
 			return fmt.Errorf("%w: record %s was not asked for", resource.ErrInvalid, in.Record.ID)
 		}
+		answered[place] = true
 	}
+	if len(answered) < len(places) {
+		s.whole = false // announced and not handed over
+	}
+	c.remember(refuse)
 	c.counts.Pulled += uint64(len(take))
 	c.apply(store.Batch{Records: take}, refuse, func(*session, Applied) error { return c.pullNext() })
 	return nil
+}
+
+// Admit decodes and validates frames that a peer pushed.
+func (c *Core) Admit(now Now, from resource.ID, frames [][]byte) (take, refuse []store.Incoming, err error) {
+	c.now = now
+	return c.admit("", from, frames)
 }
 
 // admit decodes and validates frames from a peer, and parts off those whose
@@ -159,7 +188,12 @@ func (c *Core) pushAnswered(s *session, in Replied) error {
 func (c *Core) concludeSession() error {
 	s := c.rec.session
 	if !s.whole {
+		again := s.again
+		peer := s.peer
 		c.endSession(resultPartial, "")
+		if again {
+			c.rec.ask(peer)
+		}
 		return nil
 	}
 	c.apply(store.Batch{Adopt: storeVector(s.theirs.Vector)}, nil, func(*session, Applied) error {

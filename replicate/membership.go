@@ -47,8 +47,7 @@ type Peer struct {
 	Applied uint64
 	// LastMatch is when both roots were last equal.
 	LastMatch time.Time
-	// differsAt is since when they are not, on the monotonic clock; covered is
-	// this node's vector digest then.
+	// differsAt is since when they are not, on the monotonic clock.
 	differs   bool
 	differsAt time.Duration
 }
@@ -76,12 +75,30 @@ type membership struct {
 	told   store.Vector                   // as the last heartbeat told it
 	ready  bool
 	// foreign is the last reason why a heartbeat was refused.
-	foreign string
+	foreign   string
+	foreignAt time.Time
 }
 
 // period is the time between heartbeats.
 func (m *membership) period() time.Duration {
 	return max(heartbeatMin, time.Duration(len(m.peers))*heartbeatMin/heartbeatShare)
+}
+
+// maxPeers bounds the members that are kept in mind: beyond it the one that was
+// silent longest makes room.
+const maxPeers = 16384
+
+func (m *membership) makeRoom() {
+	if len(m.peers) < maxPeers {
+		return
+	}
+	var oldest *Peer
+	for _, p := range m.sorted() {
+		if oldest == nil || p.heardAt < oldest.heardAt {
+			oldest = p
+		}
+	}
+	delete(m.peers, oldest.Instance)
 }
 
 // sorted returns the peers in a fixed order.
@@ -222,7 +239,7 @@ func (c *Core) heard(in Heard) {
 	hb, err := c.cfg.Fleet.ReadHeartbeat(in.Data)
 	if err != nil {
 		c.counts.ForeignHeartbeats++
-		c.members.foreign = err.Error()
+		c.members.foreign, c.members.foreignAt = err.Error(), c.now.Wall
 		return
 	}
 	c.hearHeartbeat(&hb)
@@ -231,7 +248,7 @@ func (c *Core) heard(in Heard) {
 func (c *Core) hearHeartbeat(hb *wire.Heartbeat) {
 	if hb.Instance == c.cfg.Identity.Instance {
 		if hb.Boot != c.cfg.Boot {
-			c.counts.Clones++
+			c.counts.OwnClones++
 		}
 		return
 	}
@@ -239,6 +256,7 @@ func (c *Core) hearHeartbeat(hb *wire.Heartbeat) {
 	p := c.members.peers[hb.Instance]
 	joined := p == nil || p.State == Lost || p.Boot != hb.Boot
 	if p == nil {
+		c.members.makeRoom()
 		p = &Peer{Instance: hb.Instance}
 		c.members.peers[hb.Instance] = p
 	}

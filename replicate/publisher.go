@@ -38,7 +38,9 @@ type publisher struct {
 	// stale counts answers to reads that a rewind made meaningless.
 	stale   bool
 	retryAt time.Duration // 0 when nothing failed
-	backoff time.Duration
+	// lastError is why the last attempt failed, "" since a success.
+	lastError string
+	backoff   time.Duration
 }
 
 type outboxPart struct {
@@ -84,7 +86,7 @@ func (c *Core) outboxRead(in OutboxRead) {
 		return
 	}
 	if in.Err != nil {
-		c.publishFailed()
+		c.publishFailed(in.Err)
 		return
 	}
 	part := &outboxPart{last: in.Last}
@@ -131,11 +133,11 @@ func (c *Core) published(in Published) {
 	}
 	delete(p.byID, in.ID)
 	if in.Err != nil {
-		c.publishFailed()
+		c.publishFailed(in.Err)
 		return
 	}
 	c.counts.Published++
-	p.backoff = 0
+	p.backoff, p.lastError = 0, ""
 	part.waiting--
 	c.settle()
 }
@@ -157,8 +159,9 @@ func (c *Core) settle() {
 // publishFailed goes back to what is acked and tries again later: anything but
 // an ack says nothing about whether the stream has the message, and a repeat
 // does no harm.
-func (c *Core) publishFailed() {
+func (c *Core) publishFailed(err error) {
 	p := &c.pub
+	p.lastError = err.Error()
 	c.counts.PublishFailures++
 	p.rewind(0)
 	p.backoff = min(max(2*p.backoff, retryMin), retryMax)

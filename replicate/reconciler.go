@@ -3,7 +3,9 @@ package replicate
 import (
 	"time"
 
+	"driftless.dev/merkle"
 	"driftless.dev/resource"
+	"driftless.dev/store"
 )
 
 const (
@@ -12,6 +14,9 @@ const (
 	joinWait = 2 * time.Second
 	// sessionTimeout ends a session that makes no progress.
 	sessionTimeout = 30 * time.Second
+	// sessionBudget ends one that goes on and on, so that a slow member cannot
+	// keep this node from all the others.
+	sessionBudget = 2 * time.Minute
 	// movedRetry is the wait after a session whose root moved meanwhile.
 	movedRetry = 200 * time.Millisecond
 )
@@ -39,8 +44,48 @@ type reconciler struct {
 	// was there to do it with.
 	firstDone bool
 	joinUntil time.Duration
-	// LastError is what the last failed session said.
-	lastError string
+	// lastError is what the last failed session or refused message said.
+	lastError   string
+	lastErrorAt time.Time
+	// applying counts batches of sessions, over ones included, that are on
+	// their way to the disk.
+	applying int
+	// refused are records that were not taken: not pulled again while the
+	// reason stands.
+	refused map[merkle.Key]refusal
+}
+
+type refusal struct {
+	digest merkle.Digest
+	until  time.Duration
+}
+
+const (
+	// refusalStands is how long a record whose stamp lies ahead is not asked
+	// for again; maxRefusals bounds those that are remembered.
+	refusalStands = time.Minute
+	maxRefusals   = 4096
+)
+
+// remember notes records that were refused.
+func (c *Core) remember(refused []store.Incoming) {
+	for i := range refused {
+		if len(c.rec.refused) >= maxRefusals {
+			c.rec.refused = map[merkle.Key]refusal{}
+		}
+		digest := refused[i].Record.Digest()
+		c.rec.refused[merkle.Place(&c.cfg.Fleet.Key, refused[i].Record.ID)] = refusal{merkle.Digest(digest[:16]), c.now.Mono + refusalStands}
+	}
+}
+
+func (c *Core) stillRefused(place merkle.Key, digest merkle.Digest) bool {
+	r, ok := c.rec.refused[place]
+	return ok && r.digest == digest && c.now.Mono < r.until
+}
+
+// complain keeps what went wrong, for people.
+func (c *Core) complain(reason string) {
+	c.rec.lastError, c.rec.lastErrorAt = reason, c.now.Wall
 }
 
 // ask wants a session with a member soon; asking twice is asking once.
@@ -63,13 +108,16 @@ func (c *Core) syncDue() {
 	}
 	c.ready()
 	if s := r.session; s != nil {
-		if c.now.Mono >= s.deadline {
+		switch {
+		case c.now.Mono >= s.deadline:
 			c.endSession(resultError, "no progress for "+sessionTimeout.String())
+		case c.now.Mono >= s.ends:
+			c.endSession(resultPartial, "") // the others' turn; what was exchanged stays
 		}
 		return
 	}
-	if !c.transport.Connected {
-		return
+	if !c.transport.Connected || r.applying > 0 {
+		return // a session that timed out still has a batch on its way
 	}
 	for len(r.asked) > 0 && r.session == nil {
 		peer := r.asked[0]

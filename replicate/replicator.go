@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -36,6 +37,11 @@ type Replicator struct {
 	core    *Core
 	changed chan struct{} // closed and replaced by every step that made progress
 
+	// reference is the fleet's idea of the time as of a moment, for the guard,
+	// which every local write asks inside its transaction: it must not wait for
+	// a step.
+	reference atomic.Pointer[reference]
+
 	applies chan Apply
 	reads   chan Effect
 	poke    chan struct{}
@@ -44,12 +50,20 @@ type Replicator struct {
 	slots   chan struct{} // bounds requests in flight
 }
 
+type reference struct {
+	at    time.Time
+	asOf  time.Duration // on the monotonic clock
+	sure  bool
+	limit time.Duration
+}
+
 // Bounds of the shell.
 const (
 	maxRequests    = 64
 	requestTimeout = 5 * time.Second
-	// maxBacklog is how many records may wait before the stream is held back.
-	maxBacklog = 4 * applyRecords
+	// maxBacklog is how many bytes of messages may wait before the stream is
+	// held back.
+	maxBacklog = 16 << 20
 )
 
 // New returns a replicator over a store and a bus.
@@ -91,6 +105,10 @@ func (r *Replicator) step(in Input) {
 	r.mu.Lock()
 	before := r.core.progress
 	effects := r.core.Step(r.now(), in)
+	switch in.(type) {
+	case Tick, Heard:
+		r.refer()
+	}
 	if r.core.progress != before {
 		close(r.changed)
 		r.changed = make(chan struct{})
@@ -288,7 +306,15 @@ func (r *Replicator) locked(fn func(*Core)) {
 // Guard refuses local writes while the stamp that would be issued lies too far
 // ahead of the fleet's reference.
 func (r *Replicator) Guard(ts hlc.Timestamp) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.core.Guard(Now{Wall: r.clock.Wall(), Mono: r.clock.Mono()}, ts)
+	ref := r.reference.Load()
+	if ref == nil {
+		return nil // nobody was heard yet
+	}
+	return guard(ref.at.Add(r.clock.Mono()-ref.asOf), ref.sure, ref.limit, r.clock.Wall(), ts)
+}
+
+// refer keeps the reference for the guard; r.mu is held.
+func (r *Replicator) refer() {
+	at, sure := r.core.reference()
+	r.reference.Store(&reference{at: at, asOf: r.core.now.Mono, sure: sure, limit: r.core.cfg.MaxClockOffset})
 }

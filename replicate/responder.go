@@ -49,10 +49,8 @@ func NewResponder(fleet wire.Fleet, s *store.Store, do func(func(*Core)), now fu
 			return hb
 		},
 		admit: func(from resource.ID, frames [][]byte) (take, refuse []store.Incoming, err error) {
-			do(func(c *Core) {
-				c.now = now()
-				take, refuse, err = c.admit("", from, frames)
-			})
+			at := now()
+			do(func(c *Core) { take, refuse, err = c.Admit(at, from, frames) })
 			return take, refuse, err
 		},
 		told:  func(a store.Applied) { step(TookPush{Result: a}) },
@@ -64,7 +62,7 @@ func NewResponder(fleet wire.Fleet, s *store.Store, do func(func(*Core)), now fu
 func (r *Responder) Serve(ctx context.Context, verb string, data []byte) ([]byte, error) {
 	switch verb {
 	case VerbHello:
-		return r.hello(data)
+		return r.hello(data, true)
 	case VerbNodes:
 		return r.nodes(data)
 	case VerbRecords:
@@ -78,8 +76,8 @@ func (r *Responder) Serve(ctx context.Context, verb string, data []byte) ([]byte
 	return nil, fmt.Errorf("%w: verb %q", resource.ErrInvalid, verb)
 }
 
-// hello pins the current state and says what it is.
-func (r *Responder) hello(data []byte) ([]byte, error) {
+// hello says what the current state is and, for a session to come, pins it.
+func (r *Responder) hello(data []byte, pin bool) ([]byte, error) {
 	if _, err := r.fleet.ReadHello(data); err != nil {
 		return nil, err
 	}
@@ -91,7 +89,9 @@ func (r *Responder) hello(data []byte) ([]byte, error) {
 	for _, realm := range st.Realms {
 		m.Realms = append(m.Realms, wire.Realm{Name: realm.Realm, Root: realm.Root, Records: uint64(realm.Records)})
 	}
-	r.pin(st)
+	if pin {
+		r.pin(st)
+	}
 	return r.fleet.AppendStanding(nil, &m), nil
 }
 

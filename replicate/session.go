@@ -1,6 +1,7 @@
 package replicate
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,6 +29,11 @@ type session struct {
 	// whole says that nothing was left out so far: only then is a vector
 	// adopted.
 	whole bool
+	// again says that the session stopped at a limit and is worth another at
+	// once.
+	again bool
+	// ends is when the session has taken its share, whatever is left.
+	ends time.Duration
 
 	realm   string
 	descent *merkle.Descent
@@ -47,7 +53,7 @@ type realmPair struct {
 
 // startSession says hello.
 func (c *Core) startSession(p *Peer) {
-	s := &session{peer: p.Instance, mine: c.now.State(), whole: true}
+	s := &session{peer: p.Instance, mine: c.now.State(), whole: true, ends: c.now.Mono + sessionBudget}
 	c.rec.session = s
 	hello := wire.Hello{From: c.cfg.Identity.Instance, Name: c.cfg.Name}
 	c.ask(VerbHello, c.cfg.Fleet.AppendHello(nil, &hello), c.helloAnswered)
@@ -93,6 +99,7 @@ func (c *Core) recordsRead(in RecordsRead) {
 }
 
 func (c *Core) sessionApplied(in Applied) {
+	c.rec.applying--
 	s := c.rec.session
 	if s == nil || in.ID != s.waiting || s.applying == nil {
 		return
@@ -115,6 +122,7 @@ func (c *Core) sessionApplied(in Applied) {
 func (c *Core) apply(b store.Batch, refused []store.Incoming, next func(*session, Applied) error) {
 	s := c.rec.session
 	s.waiting, s.applying, s.deadline = c.id(), next, c.now.Mono+sessionTimeout
+	c.rec.applying++
 	if len(refused) > 0 {
 		s.whole = false
 		c.counts.Quarantined += uint64(len(refused))
@@ -131,11 +139,12 @@ func (c *Core) endSession(result, reason string) {
 	switch result {
 	case resultMoved:
 		r.dueAt = c.now.Mono + movedRetry
+		return // a retry, never a success
 	case resultError:
-		r.lastError = reason
+		c.complain(reason)
 		return
 	}
-	r.firstDone = true
+	r.firstDone = true // what could be exchanged has been
 	if p := c.members.peers[peer]; p != nil && result == resultMatch {
 		p.LastMatch, p.differs = c.now.Wall, false
 	}
@@ -254,7 +263,12 @@ func (c *Core) nodesAnswered(s *session, in Replied) error {
 		return fmt.Errorf("%w: %d nodes for %d prefixes", resource.ErrInvalid, len(nodes.Nodes), len(s.asked))
 	}
 	for i, n := range nodes.Nodes {
-		if err := s.descent.Answer(s.asked[i], n); err != nil {
+		switch err := s.descent.Answer(s.asked[i], n); {
+		case errors.Is(err, merkle.ErrLimit):
+			// What was found so far is true: exchange it and begin again.
+			s.whole, s.again = false, true
+			return c.descended()
+		case err != nil:
 			return fmt.Errorf("compare realm %q: %w", s.realm, err)
 		}
 	}
@@ -265,6 +279,10 @@ func (c *Core) nodesAnswered(s *session, in Replied) error {
 func (c *Core) descended() error {
 	s := c.rec.session
 	for _, d := range s.descent.Differences() {
+		if !d.Remote.IsZero() && c.stillRefused(d.Key, d.Remote) {
+			s.whole = false
+			continue
+		}
 		if !d.Remote.IsZero() {
 			s.remote[d.Key] = append(s.remote[d.Key], d.Remote)
 			s.pull = appendKey(s.pull, d.Key)

@@ -19,9 +19,13 @@ var ErrClock = errors.New("clock is ahead of the fleet")
 // Guard judges a stamp that is about to be issued.
 func (c *Core) Guard(now Now, ts hlc.Timestamp) error {
 	ref, sure := c.members.reference(now)
-	if ahead := ts.Time().Sub(ref); sure && ahead > c.cfg.MaxClockOffset {
+	return guard(ref, sure, c.cfg.MaxClockOffset, now.Wall, ts)
+}
+
+func guard(ref time.Time, sure bool, limit time.Duration, wall time.Time, ts hlc.Timestamp) error {
+	if ahead := ts.Time().Sub(ref); sure && ahead > limit {
 		return fmt.Errorf("%w: the stamp would be %s ahead of the members' median, %s is allowed: set this machine's clock (its wall clock differs by %s)",
-			ErrClock, ahead.Round(time.Second), c.cfg.MaxClockOffset, now.Wall.Sub(ref).Round(time.Second))
+			ErrClock, ahead.Round(time.Second), limit, wall.Sub(ref).Round(time.Second))
 	}
 	return nil
 }
@@ -36,9 +40,13 @@ type Status struct {
 	Published uint64
 	Peers     []Peer
 	Counters  Counters
-	// LastError is what the last failed session said, Foreign why the last
-	// foreign heartbeat was refused.
-	LastError, Foreign string
+	// LastError is what the last failed session or refused message said,
+	// Foreign why the last foreign heartbeat was refused; each with its time.
+	LastError, Foreign     string
+	LastErrorAt, ForeignAt time.Time
+	// PublishError is why nothing was handed to the stream since the last
+	// success, "" when all is well.
+	PublishError string
 	// ClockOffset is how far this node's wall clock is ahead of the fleet's
 	// reference; Sure says that there are enough clocks to tell.
 	ClockOffset time.Duration
@@ -58,8 +66,9 @@ func (c *Core) Status(now Now) Status {
 	ref, sure := c.members.reference(now)
 	st := Status{
 		Transport: c.transport, Ready: c.members.ready, Published: c.pub.done, Counters: c.counts,
-		LastError: c.rec.lastError, Foreign: c.members.foreign,
-		ClockOffset: now.Wall.Sub(ref), ClockSure: sure,
+		LastError: c.rec.lastError, LastErrorAt: c.rec.lastErrorAt, Foreign: c.members.foreign, ForeignAt: c.members.foreignAt,
+		PublishError: c.pub.lastError,
+		ClockOffset:  now.Wall.Sub(ref), ClockSure: sure,
 	}
 	st.Counters.Sessions = maps.Clone(c.counts.Sessions)
 	for _, p := range c.members.sorted() {
@@ -94,10 +103,6 @@ func (r *Replicator) Ask(ctx context.Context, instance resource.ID) (wire.Standi
 	}
 	return fleet.ReadStanding(data)
 }
-
-// SyncWith asks for a reconciliation with a member soon; the zero instance
-// means any.
-func (r *Replicator) SyncWith(instance resource.ID) { r.step(SyncNow{Peer: instance}) }
 
 // Waited is what a write that waited for others came to.
 type Waited struct {
@@ -167,7 +172,7 @@ func (r *Replicator) WaitStream(ctx context.Context, seq uint64) bool {
 func (r *Replicator) Self() (wire.Standing, error) {
 	fleet := r.resp.fleet
 	hello := wire.Hello{From: r.store.Identity().Instance, Name: r.core.cfg.Name}
-	data, err := r.resp.hello(fleet.AppendHello(nil, &hello))
+	data, err := r.resp.hello(fleet.AppendHello(nil, &hello), false)
 	if err != nil {
 		return wire.Standing{}, err
 	}

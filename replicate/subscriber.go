@@ -1,6 +1,7 @@
 package replicate
 
 import (
+	"fmt"
 	"time"
 
 	"driftless.dev/pack"
@@ -19,7 +20,7 @@ const applyRecords = 256
 // latency and an idle node applies at once.
 type subscriber struct {
 	pending  []arrived
-	records  int    // in pending
+	bytes    int    // in pending, as messages
 	applying uint64 // id of the Apply on its way, 0 for none
 	inflight []arrived
 	retryAt  time.Duration // after an apply that failed, else 0
@@ -29,21 +30,29 @@ type subscriber struct {
 // was refused, has no records and only moves the cursor.
 type arrived struct {
 	at      Cursor
+	size    int // of the message, and of what is kept about it
 	records []store.Incoming
 	refused []store.Incoming
 }
 
-// Backlog is how many records wait to be applied, for back-pressure.
-func (c *Core) Backlog() int { return c.sub.records }
+// Backlog is how many bytes of messages wait to be applied, for back-pressure.
+func (c *Core) Backlog() int { return c.sub.bytes }
 
 func (c *Core) message(in Message) {
-	a := arrived{at: in.At}
+	a := arrived{at: in.At, size: len(in.Data) + 256}
 	if in.Origin != c.cfg.Identity.Incarnation {
 		c.counts.Received++
 		b, err := c.cfg.Fleet.ReadBatch(in.Data)
 		switch {
 		case err != nil || b.Incarnation != in.Origin || b.Realm != in.Realm:
+			if err == nil {
+				err = fmt.Errorf("%w: it does not belong to its subject", resource.ErrInvalid)
+			}
 			c.counts.Rejected++
+			c.complain(fmt.Sprintf("stream message of %s refused: %v", in.Origin, err))
+			if p := c.members.byIncarnation(in.Origin); p != nil {
+				c.rec.ask(p.Instance)
+			}
 		case b.Incarnation == c.cfg.Identity.Incarnation:
 		default:
 			a.records, a.refused = c.sift(b.Instance, b.Events)
@@ -53,7 +62,7 @@ func (c *Core) message(in Message) {
 		}
 	}
 	c.sub.pending = append(c.sub.pending, a)
-	c.sub.records += len(a.records)
+	c.sub.bytes += a.size
 }
 
 // sift parts events into those to apply and those whose stamps lie too far
@@ -84,10 +93,10 @@ func (c *Core) flush() {
 		at = s.pending[n].at
 		e.Batch.Records = append(e.Batch.Records, s.pending[n].records...)
 		e.Refused = append(e.Refused, s.pending[n].refused...)
+		s.bytes -= s.pending[n].size
 		n++
 	}
 	s.inflight, s.pending = s.pending[:n:n], s.pending[n:]
-	s.records -= len(e.Batch.Records)
 	c.progress++
 	if len(e.Batch.Records) == 0 && len(e.Refused) == 0 {
 		c.emit(Stage{Name: cursorStream, Data: at.encode()})
@@ -104,8 +113,10 @@ func (c *Core) flush() {
 const reasonAhead = "a stamp lies further ahead of the fleet's clock than max-clock-offset allows"
 
 func (c *Core) applied(in Applied) {
-	c.count(in.Result)
-	c.covered(in.Result)
+	if in.Err == nil {
+		c.count(in.Result)
+		c.covered(in.Result)
+	}
 	s := &c.sub
 	if in.ID != s.applying {
 		c.sessionApplied(in)
@@ -117,7 +128,7 @@ func (c *Core) applied(in Applied) {
 		// again, so that the stream's order and the cursor stay true.
 		s.pending = append(s.inflight, s.pending...)
 		for i := range s.inflight {
-			s.records += len(s.inflight[i].records)
+			s.bytes += s.inflight[i].size
 		}
 		s.retryAt = c.now.Mono + c.jitter(retryMax/10)
 	}

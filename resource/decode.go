@@ -253,7 +253,37 @@ func (r *Record) Validate() error {
 	if err := r.validateStamps(); err != nil {
 		return err
 	}
+	if err := r.validateSizes(); err != nil {
+		return err
+	}
 	return r.validateJSON()
+}
+
+// maxDeletionSize bounds a deletion register, which holds nothing large.
+const maxDeletionSize = 64 << 10
+
+// validateSizes bounds each register on its own, so that no join of valid
+// records is larger than a frame may be.
+func (r *Record) validateSizes() error {
+	sizes := [...]struct{ size, most int }{{registerSize(&r.Desired), MaxRecordSize}, {registerSize(r.Deletion), maxDeletionSize}, {registerSize(r.Observed), MaxRecordSize}}
+	for _, s := range sizes {
+		if s.size > s.most {
+			return fmt.Errorf("%w: record %s: register of %d bytes, at most %d", ErrTooLarge, r.ID, s.size, s.most)
+		}
+	}
+	for _, f := range r.Finalizers {
+		if len(f.Key) > MaxNameSize {
+			return fmt.Errorf("%w: record %s: finalizer key of %d bytes", ErrInvalid, r.ID, len(f.Key))
+		}
+	}
+	return nil
+}
+
+func registerSize[V any](r *Register[V]) int {
+	if r == nil {
+		return 0
+	}
+	return len(r.body) + len(r.Signature)
 }
 
 // validateStamps checks that no stamp's rank is out of bounds, and that the

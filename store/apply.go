@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"driftless.dev/pack"
@@ -44,6 +45,13 @@ type Applied struct {
 // predecessor is missing; beyond it reconciliation closes the gap.
 const maxAhead = 4096
 
+// maxIncarnations bounds the entries of the vector, and maxAheadOrigins the
+// incarnations whose early events are remembered.
+const (
+	maxIncarnations = 1 << 16
+	maxAheadOrigins = 1 << 10
+)
+
 // Apply joins a batch into the store in one transaction and observes its
 // stamps. The records have passed Validate.
 func (s *Store) Apply(ctx context.Context, b Batch) (Applied, error) {
@@ -63,14 +71,23 @@ func (s *Store) Apply(ctx context.Context, b Batch) (Applied, error) {
 		}
 		return t.broken
 	})
-	return out, err
+	if err != nil {
+		return Applied{}, err // nothing of it happened
+	}
+	return out, nil
 }
 
-// merge joins one record. Damage found here breaks the batch: nothing that
-// does not read is built upon.
+// merge joins one record. One that cannot be joined, because what lies here
+// under its id is damaged or another's, goes into quarantine: it must not stop
+// the others, and its event is not covered.
 func (t *txn) merge(in *Incoming, out *Applied) error {
 	prev, err := lookup(t.s, t.tx, in.Record.ID)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrDamaged):
+		out.Quarantined++
+		t.quarantine(in, err.Error())
+		return t.broken
+	case err != nil:
 		t.broken = err
 		return err
 	}
@@ -86,6 +103,12 @@ func (t *txn) merge(in *Incoming, out *Applied) error {
 		t.s.clock.Observe(p.HLC)
 	}
 	res := resolve.Merge(current, &in.Record)
+	img := imageOf(&res.Record)
+	if len(img.frame) > resource.MaxFrameSize {
+		out.Quarantined++
+		t.quarantine(in, fmt.Sprintf("the join would be %d bytes, at most %d", len(img.frame), resource.MaxFrameSize))
+		return t.broken
+	}
 	for _, l := range res.Losers {
 		if t.recordLoss(l, in.From) {
 			out.Conflicts++
@@ -101,7 +124,7 @@ func (t *txn) merge(in *Incoming, out *Applied) error {
 		if in.Event != nil {
 			d = dot{in.Event.Incarnation, in.Event.Seq}
 		}
-		t.project(prev, imageOf(&res.Record), merged, nil, d)
+		t.project(prev, img, merged, nil, d)
 	case resolve.Ignored:
 		out.Ignored++
 	default:
@@ -148,6 +171,9 @@ func (e *early) follows(p Position) bool { return e.position.Seq == p.Seq+1 && e
 
 // cover moves an incarnation's entry, and on along the events that came early.
 func (t *txn) cover(inc resource.ID, p Position, out *Applied) {
+	if _, known := t.s.vector[inc]; !known && len(t.s.vector)+len(t.vector) >= maxIncarnations {
+		return // made up by a peer: no fleet has so many
+	}
 	for ok := true; ok; p, ok = t.next(inc, p) {
 		t.vector[inc], out.Covered[inc] = p, p
 	}
@@ -178,6 +204,9 @@ func (t *txn) adopt(v Vector, out *Applied) {
 func (s *Store) keepAhead(t *txn) {
 	for _, e := range t.ahead {
 		m := s.ahead[e.incarnation]
+		if m == nil && len(s.ahead) >= maxAheadOrigins {
+			continue
+		}
 		if m == nil {
 			m = map[uint64]early{}
 			s.ahead[e.incarnation] = m
@@ -191,6 +220,9 @@ func (s *Store) keepAhead(t *txn) {
 			if seq <= p.Seq {
 				delete(s.ahead[inc], seq)
 			}
+		}
+		if len(s.ahead[inc]) == 0 {
+			delete(s.ahead, inc)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 )
 
@@ -111,6 +112,14 @@ func (s *Store) commit(batch []*commitOp) {
 		fail(batch, err)
 		return
 	}
+	defer func() {
+		// A caller's HTTP server may recover a panic; the other writers of the
+		// batch, and whoever comes after, must not wait for it for ever.
+		if p := recover(); p != nil {
+			s.fail(fmt.Errorf("%w: panic in a transaction: %v\n%s", ErrFailed, p, debug.Stack()))
+			fail(batch, s.Err())
+		}
+	}()
 	t := newTxn(s)
 	err := s.engine.Update(func(tx WriteTx) error {
 		t.tx = tx
@@ -136,14 +145,20 @@ func (s *Store) commit(batch []*commitOp) {
 	default:
 		// What is on disk is unknown now, and an engine may go on committing
 		// after a failed sync as if nothing had happened: this store must not.
-		err = fmt.Errorf("%w: commit: %w", ErrFailed, err)
-		s.mu.Lock()
-		s.failed = err
-		close(s.changed)
-		s.changed = make(chan struct{})
-		s.mu.Unlock()
-		fail(batch, err)
+		s.fail(fmt.Errorf("%w: commit: %w", ErrFailed, err))
+		fail(batch, s.Err())
 	}
+}
+
+// fail makes the store take nothing any more, and wakes who waits for changes.
+func (s *Store) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = err
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // errNothing rolls back a transaction that would commit nothing: refused and

@@ -114,12 +114,9 @@ func (t *txn) kindInUse(rec *resource.Record) error {
 			return err // another version goes on serving its records
 		}
 	}
-	ids, err := liveNames(t.tx, kindPrefix(kind.GroupKind()))
-	if err != nil {
-		return err
+	used, err := anyLive(t.tx, kindPrefix(kind.GroupKind()))
+	if used {
+		return fmt.Errorf("%w: kind %s has live records: delete them first", resource.ErrInUse, kind.GroupKind())
 	}
-	if len(ids) > 0 {
-		return fmt.Errorf("%w: kind %s has %d live records: delete them first", resource.ErrInUse, kind.GroupKind(), len(ids))
-	}
-	return nil
+	return err
 }

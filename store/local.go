@@ -300,6 +300,9 @@ func (t *txn) applyPut(w *Write, a address, existing *resource.Record, now hlc.T
 	}
 	var id resource.ID
 	if existing == nil {
+		if err := t.realmFits(a.scope.Realm()); err != nil {
+			return Post{}, err
+		}
 		var err error
 		if id, err = t.s.newID(now); err != nil {
 			return Post{}, err
@@ -315,6 +318,18 @@ func (t *txn) applyPut(w *Write, a address, existing *resource.Record, now hlc.T
 		}
 	}
 	return t.s.stamper.Put(existing, w, id, now)
+}
+
+// maxRealms bounds the projects of a fleet: members tell each other all roots.
+const maxRealms = 4096
+
+func (t *txn) realmFits(realm string) error {
+	t.s.mu.RLock()
+	defer t.s.mu.RUnlock()
+	if _, known := t.s.tries[realm]; !known && len(t.s.tries) >= maxRealms {
+		return fmt.Errorf("%w: a fleet holds at most %d projects", resource.ErrInvalid, maxRealms)
+	}
+	return nil
 }
 
 // fillOwners completes owner references with the incarnation and creation of

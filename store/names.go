@@ -115,15 +115,18 @@ func rowsOf(tx Tx, prefix []byte) (rows []nameRow, err error) {
 	return rows, err
 }
 
-// liveNames returns the ids of the live records under a prefix, in key order.
-func liveNames(tx Tx, prefix []byte) (ids []resource.ID, err error) {
-	rows, err := rowsOf(tx, prefix)
-	for _, n := range rows {
-		if n.live {
-			ids = append(ids, n.id)
+// anyLive reports whether a live record lies under a prefix.
+func anyLive(tx Tx, prefix []byte) (found bool, err error) {
+	tx.Ascend(BucketNames, prefix, func(key, value []byte) bool {
+		if !bytes.HasPrefix(key, prefix) {
+			return false
 		}
-	}
-	return ids, err
+		var n nameRow
+		n, err = readNameRow(key, value)
+		found = err == nil && n.live
+		return err == nil && !found
+	})
+	return found, err
 }
 
 // NameConflict is an address that several live records claim.

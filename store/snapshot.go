@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,18 @@ type SnapshotCodec interface {
 type snapshotter struct {
 	last atomic.Uint64
 	mu   sync.Mutex // held by the one that is being written
+	err  atomic.Pointer[error]
+}
+
+func (s *snapshotter) note(err error) { s.err.Store(&err) }
+
+// SnapshotErr returns what the last automatic snapshot failed with, nil when
+// it did not.
+func (s *Store) SnapshotErr() error {
+	if err := s.snapshots.err.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // manifestChunk is the chunk number of a snapshot's last row, which is written
@@ -48,7 +61,7 @@ func (s *Store) Run(ctx context.Context) error {
 		if every := s.cfg.SnapshotEvery; every > 0 && head.Seq >= s.snapshots.last.Load()+every {
 			s.snapshots.last.Store(head.Seq)
 			// Best effort: a missing snapshot makes a rebuild slower, never wrong.
-			_ = s.Snapshot(ctx)
+			s.snapshots.note(s.Snapshot(ctx))
 		}
 		select {
 		case <-ctx.Done():
@@ -62,9 +75,14 @@ func (s *Store) Run(ctx context.Context) error {
 // the events after it. It scans in short transactions from one sequence to a
 // later one, adds the events between, and counts only if what it wrote hashes
 // to the later one's roots.
-func (s *Store) Snapshot(ctx context.Context) error {
+func (s *Store) Snapshot(ctx context.Context) (err error) {
 	s.snapshots.mu.Lock()
 	defer s.snapshots.mu.Unlock()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.dropUnfinished()) // it may be what fills the disk
+		}
+	}()
 	w := &snapshotWriter{s: s, base: s.Head().Seq, leaves: map[resource.ID]leafAt{}}
 	var from []byte
 	for more := true; more; {
@@ -217,6 +235,18 @@ func snapshotBases(tx Tx) (bases []uint64) {
 		return true
 	})
 	return bases
+}
+
+// dropUnfinished removes the snapshots that have no manifest.
+func (s *Store) dropUnfinished() error {
+	return s.commits.do(func(t *txn) error {
+		for _, base := range snapshotBases(t.tx) {
+			if t.tx.Get(BucketSnapshots, snapshotKey(base, manifestChunk)) == nil {
+				t.dropSnapshot(base)
+			}
+		}
+		return t.broken
+	})
 }
 
 func (t *txn) dropSnapshot(base uint64) {

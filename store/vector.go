@@ -77,30 +77,6 @@ func appendPosition(b []byte, p Position) []byte {
 	return pack.AppendBin(b, p.Hash[:])
 }
 
-// ReadVector reads what AppendTo writes.
-func ReadVector(r *pack.Reader) Vector {
-	n := r.Array()
-	v := make(Vector, min(n, 1024))
-	var last resource.ID
-	for i := range n {
-		if got := r.Array(); r.Err() == nil && got != 4 {
-			r.Fail("vector entry of %d fields", got)
-		}
-		var id resource.ID
-		r.Fixed(id[:])
-		p := readPosition(r)
-		if r.Err() != nil {
-			return nil
-		}
-		if i > 0 && bytes.Compare(last[:], id[:]) >= 0 {
-			r.Fail("vector out of order")
-			return nil
-		}
-		v[id], last = p, id
-	}
-	return v
-}
-
 func readPosition(r *pack.Reader) (p Position) {
 	p.Seq = r.Uint()
 	p.HLC = hlc.Timestamp(r.Uint())

@@ -1,13 +1,11 @@
 package store_test
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 	"testing"
 
 	"driftless.dev/hlc"
-	"driftless.dev/pack"
 	"driftless.dev/resource"
 	"driftless.dev/store"
 	"pgregory.net/rapid"
@@ -61,32 +59,6 @@ func drawVector(t *rapid.T) store.Vector {
 		v[id(rapid.Byte().Draw(t, "id"))] = at(rapid.Uint64Range(0, 1<<40).Draw(t, "seq"))
 	}
 	return v
-}
-
-func TestVector_FrameRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		v := drawVector(t)
-		b := v.AppendTo(nil)
-		r := pack.NewReader(b)
-		if got := store.ReadVector(r); r.Close() != nil || !maps.Equal(got, v) || !bytes.Equal(got.AppendTo(nil), b) {
-			t.Fatalf("came back as %v, %v", got, r.Err())
-		}
-		// P12: cut short, it is an error and nothing else.
-		r = pack.NewReader(b[:rapid.IntRange(0, len(b)-1).Draw(t, "cut")])
-		if store.ReadVector(r); r.Close() == nil {
-			t.Fatal("a cut vector was read")
-		}
-	})
-}
-
-func TestReadVector_RefusesAnotherOrder(t *testing.T) {
-	entry := func(n byte) []byte { return store.Vector{id(n): at(1)}.AppendTo(nil)[1:] }
-	for name, entries := range map[string][][]byte{"descending": {entry(2), entry(1)}, "twice": {entry(1), entry(1)}} {
-		r := pack.NewReader(append(pack.AppendArray(nil, 2), slices.Concat(entries...)...))
-		if store.ReadVector(r); r.Close() == nil {
-			t.Errorf("%s: was read", name)
-		}
-	}
 }
 
 // Join is a join: the order does not matter.

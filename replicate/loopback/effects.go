@@ -186,7 +186,7 @@ func (n *Node) pumpSoon() {
 func (n *Node) pump() {
 	f := n.fleet
 	n.pumping = false
-	if n.next >= len(f.stream) || f.cut[[2]int{n.index, streamNode}] || n.core.Backlog() > 1024 {
+	if n.next >= len(f.stream) || f.cut[[2]int{n.index, streamNode}] || n.core.Backlog() > 1<<20 {
 		if n.next < len(f.stream) {
 			n.pumping = true
 			n.later(100*time.Millisecond, n.pump)

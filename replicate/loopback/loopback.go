@@ -149,6 +149,17 @@ func (n *Node) resume() error {
 // Stop ends the node at once: what was not committed is gone.
 func (n *Node) Stop() { n.up = false }
 
+// FillDisk lets every commit of the node fail for want of space, or ends that.
+func (n *Node) FillDisk(full bool) {
+	n.engine.FailCommit(nil)
+	if full {
+		n.engine.FailCommit(func() error { return store.ErrNoSpace })
+	}
+}
+
+// Status is what the node's core knows.
+func (n *Node) Status() replicate.Status { return n.core.Status(n.now()) }
+
 // Up reports whether the node runs.
 func (n *Node) Up() bool { return n.up }
 

@@ -34,6 +34,7 @@ func simulate(t *testing.T, seed uint64) {
 	rng := f.Rand()
 	for range 60 + rng.IntN(100) {
 		f.Run(time.Duration(rng.IntN(400))*time.Millisecond, nil)
+		acknowledged(t, f)
 		for range rng.IntN(4) {
 			w.step()
 		}
@@ -42,6 +43,7 @@ func simulate(t *testing.T, seed uint64) {
 	f.Heal()
 	for _, n := range f.Nodes() {
 		n.Offset = 0
+		n.FillDisk(false)
 		if !n.Up() {
 			if err := n.Start(); err != nil {
 				t.Fatal(err)
@@ -88,8 +90,32 @@ func disturb(t *testing.T, f *loopback.Fleet) {
 		}
 	case 5:
 		f.ResetStream()
+	case 7, 8:
+		n.FillDisk(rng.IntN(2) == 0)
 	case 6:
 		n.Offset = time.Duration(rng.IntN(40)-20) * time.Second
+	}
+}
+
+// acknowledged holds what nodes believe of each other against the truth: no
+// node's events count as applied where they are not durable.
+func acknowledged(t *testing.T, f *loopback.Fleet) {
+	t.Helper()
+	for _, n := range f.Nodes() {
+		if !n.Up() {
+			continue
+		}
+		own := n.Store.Identity().Incarnation
+		for _, p := range n.Status().Peers {
+			for _, m := range f.Nodes() {
+				if m.Store.Identity().Instance != p.Instance {
+					continue
+				}
+				if has := m.Store.Summary().Vector[own].Seq; p.Applied > has {
+					t.Fatalf("P1: a node believes that its event %d is applied where %d is the last", p.Applied, has)
+				}
+			}
+		}
 	}
 }
 

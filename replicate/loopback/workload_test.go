@@ -2,6 +2,7 @@ package loopback_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,9 +50,15 @@ func (w *workload) registerKinds() {
 	}
 }
 
-func (w *workload) next() int {
+// spec says something that no other write says; now and then it is too large
+// for one message.
+func (w *workload) spec() []byte {
 	w.writes++
-	return w.writes
+	padding := ""
+	if w.f.Rand().IntN(80) == 0 {
+		padding = strings.Repeat("x", 450<<10)
+	}
+	return fmt.Appendf(nil, `{"n":%d,"padding":%q}`, w.writes, padding)
 }
 
 func (w *workload) step() {
@@ -77,7 +84,7 @@ func (w *workload) step() {
 	}
 	op.Resource = resource.Resource{
 		APIVersion: noteVersion, Kind: kind, Scope: scope, Name: name,
-		Spec: fmt.Appendf(nil, `{"n":%d}`, w.next()), // no two writes say the same
+		Spec: w.spec(),
 	}
 	switch rng.IntN(10) {
 	case 0:
