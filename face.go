@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -56,28 +55,12 @@ func (n *Node) openAPI(context.Context) error {
 	return n.api.Exposed(n.listener.Addr())
 }
 
-// listen opens host:port or unix:/path. A socket is for its owner alone; one
-// left behind by a process that is gone is replaced.
+// listen opens host:port or unix:/path.
 func listen(addr string) (net.Listener, error) {
-	path, unix := strings.CutPrefix(addr, "unix:")
-	if !unix {
-		return net.Listen("tcp", addr)
+	if path, unix := strings.CutPrefix(addr, "unix:"); unix {
+		return listenSocket(path)
 	}
-	if c, err := net.Dial("unix", path); err == nil {
-		c.Close()
-		return nil, fmt.Errorf("socket %s is in use", path)
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
+	return net.Listen("tcp", addr)
 }
 
 func (n *Node) tlsConfig() (*tls.Config, error) {

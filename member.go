@@ -2,9 +2,10 @@ package driftless
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"driftless.dev/resource"
@@ -19,49 +20,80 @@ type memberSpec struct {
 	Realms       []string `json:"realms"`
 }
 
-// memberRetry is the wait before a refused write of the own Member record is
-// tried again.
-const memberRetry = 5 * time.Second
+// memberPause is the least time between two looks at the own Member record.
+const memberPause = 2 * time.Second
 
-// keepMember writes this node's Member record when it says something else, so
-// that the others count it in.
+// keepMember keeps this node's Member record, by which the others count it in:
+// it writes it when it is absent or says something else, at the start and
+// whenever the store has changed, until ctx ends. A person's word about it
+// stands; conditions then tell.
 func (n *Node) keepMember(ctx context.Context) error {
 	for {
-		err := n.writeMember(ctx)
+		changed, _ := n.store.Changed() // before the look: what comes after it is not missed
+		held, err := n.writeMember(ctx)
 		switch {
-		case err == nil:
-			<-ctx.Done()
-			return nil
 		case errors.Is(err, store.ErrFailed), errors.Is(err, store.ErrClosed), ctx.Err() != nil:
 			return nil // whoever failed says so
+		case err != nil:
+			n.log.Warn("member record not written", "err", err)
+		default:
+			if was := n.memberHeld.Swap(&held); held != "" && (was == nil || *was != held) {
+				n.log.Warn("member record not written", "reason", held)
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-changed:
+			}
 		}
-		n.log.Warn("member record not written", "err", err)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-n.cfg.Clock.After(memberRetry):
+		case <-n.cfg.Clock.After(memberPause):
 		}
 	}
 }
 
-func (n *Node) writeMember(ctx context.Context) error {
-	id := n.store.Identity()
-	spec := memberSpec{Name: n.cfg.Name, Realms: []string{"*"}}
-	if r, err := n.store.Get(ctx, resource.MemberKind, resource.Scope{}, id.Instance.String()); err == nil {
-		if had, err := resource.DecodeSpec[memberSpec](r); err == nil {
-			spec.Incarnations = had.Incarnations
+// writeMember makes the Member record say what it should. held says who does
+// not let it, "" when it does; retrying cures that only once the record has
+// changed.
+func (n *Node) writeMember(ctx context.Context) (held string, err error) {
+	name := n.store.Identity().Instance.String()
+	held = "MemberHeld: this node's Member record says something else and is held"
+	_, err = n.store.Update(ctx, resource.MemberKind, resource.Scope{}, name, n.sayMember, store.As(resource.System))
+	if errors.Is(err, resource.ErrNotFound) {
+		held = "MemberRemoved: this node is not in the roster: its Member record was removed"
+		r := resource.Resource{APIVersion: resource.CoreGroupVersion, Kind: resource.MemberKind, Name: name}
+		if err := n.sayMember(&r); err != nil {
+			return "", err
+		}
+		_, err = n.store.Put(ctx, r, store.As(resource.System))
+	}
+	for _, refusal := range []error{resource.ErrOutranked, resource.ErrFenced, resource.ErrOwnerConflict} {
+		if errors.Is(err, refusal) {
+			return fmt.Sprintf("%s (%v): driftless release member %s gives it back", held, err, name), nil
 		}
 	}
-	if last := len(spec.Incarnations) - 1; last < 0 || spec.Incarnations[last] != id.Incarnation.String() {
-		spec.Incarnations = append(spec.Incarnations, id.Incarnation.String())
+	return "", err
+}
+
+// sayMember writes what this node is into its Member record, or leaves one
+// that says so.
+func (n *Node) sayMember(r *resource.Resource) error {
+	inc := n.store.Identity().Incarnation.String()
+	want := memberSpec{Name: n.cfg.Name, Realms: []string{"*"}, Incarnations: []string{inc}}
+	if had, err := resource.DecodeSpec[memberSpec](*r); err == nil {
+		if slices.Contains(had.Incarnations, inc) {
+			want.Incarnations = had.Incarnations
+		} else {
+			want.Incarnations = append(had.Incarnations, inc)
+		}
+		if reflect.DeepEqual(had, want) {
+			return resource.ErrSkipUpdate
+		}
 	}
-	body, err := json.Marshal(spec)
-	if err != nil {
-		return fmt.Errorf("encode member: %w", err)
-	}
-	_, err = n.store.Put(ctx, resource.Resource{
-		APIVersion: resource.CoreGroupVersion, Kind: resource.MemberKind, Name: id.Instance.String(), Spec: body,
-	}, store.As(resource.System))
+	var err error
+	r.Spec, err = resource.EncodeSpec(want)
 	return err
 }
 

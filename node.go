@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -47,6 +48,8 @@ type Node struct {
 	api        *api.Server
 	metrics    *metrics.Set
 	listener   net.Listener // nil without HTTP
+	// memberHeld says why the own Member record cannot be written, for people.
+	memberHeld atomic.Pointer[string]
 }
 
 // Open opens a node: directory, store, NATS, API address. Nothing runs before

@@ -61,6 +61,9 @@ func (n *Node) conditions(rep *replicate.Status) (out []string) {
 	if rep.Counters.Clones > 0 {
 		out = append(out, "CloneSuspected: another process uses this node's identity")
 	}
+	if held := n.memberHeld.Load(); held != nil && *held != "" {
+		out = append(out, *held)
+	}
 	if err := n.store.Err(); err != nil {
 		out = append(out, "StoreFailed: "+err.Error())
 	}

@@ -131,8 +131,5 @@ func (c *Client) With(call Call) *Client {
 // Call returns what the client's calls ask for, to change and give to With.
 func (c *Client) Call() Call { return c.call }
 
-// NodeURL returns the URL of the node.
-func (c *Client) NodeURL() string { return c.shown }
-
 // Close lets idle connections go.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -316,6 +318,30 @@ func TestUnreachable(t *testing.T) {
 		t.Error(err)
 	}
 	c.Close()
+}
+
+// What an error advises depends on whether the call can have gone out: not
+// when the handshake failed, maybe when the answer broke off.
+func TestUnreachable_TellsWhetherTheCallWentOut(t *testing.T) {
+	const doubt = "may have been carried out"
+	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
+	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	untrusted.StartTLS()
+	defer untrusted.Close()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	breaks := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer breaks.Close()
+	for node, sent := range map[string]bool{
+		untrusted.URL: false, strings.Replace(plain.URL, "http://", "https://", 1): false, breaks.URL: true,
+	} {
+		c := must(client.New(client.Options{Node: node}))(t)
+		_, err := c.Put(t.Context(), skill("a"))
+		if !errors.Is(err, client.ErrUnreachable) || strings.Contains(err.Error(), doubt) != sent {
+			t.Errorf("%s: %v", node, err)
+		}
+		c.Close()
+	}
 }
 
 func TestNew_Node(t *testing.T) {

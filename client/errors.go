@@ -75,8 +75,9 @@ func refused(resp *http.Response, body []byte) error {
 	return &Error{p}
 }
 
-// unreachable says which node did not answer, and what to do.
-func (c *Client) unreachable(ctx context.Context, err error) error {
+// unreachable says which node did not answer, and what to do. reached: there
+// was a connection, so the call may have gone out.
+func (c *Client) unreachable(ctx context.Context, err error, reached bool) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the request's path
 	}
@@ -84,8 +85,10 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 		return fmt.Errorf("call node %s: %w", c.shown, ctx.Err())
 	}
 	next := "is it running there? --node or DRIFTLESS_NODE names another"
-	if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" {
+	if op, ok := errors.AsType[*net.OpError](err); reached {
 		next = "the call may have been carried out: read before repeating it"
+	} else if !ok || op.Op != "dial" {
+		next = "nothing was sent: is it a node, with a certificate that is trusted here?"
 	}
 	return fmt.Errorf("%w: %s: %w: %s", ErrUnreachable, c.shown, err, next)
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -47,6 +49,8 @@ func (c *Client) do(ctx context.Context, rq request) (answer, error) {
 	if len(rq.query) > 0 {
 		target += "?" + rq.query.Encode()
 	}
+	var reached atomic.Bool // no connection, TLS included: the call was not made
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
 	req, err := http.NewRequestWithContext(ctx, rq.method, target, strings.NewReader(string(rq.body)))
 	if err != nil {
 		return answer{}, fmt.Errorf("call node: %w", err)
@@ -54,13 +58,13 @@ func (c *Client) do(ctx context.Context, rq request) (answer, error) {
 	c.setHeaders(req, rq)
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return answer{}, c.unreachable(ctx, err)
+		return answer{}, c.unreachable(ctx, err, reached.Load())
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return answer{}, c.unreachable(ctx, err)
+		return answer{}, c.unreachable(ctx, err, true)
 	case len(body) > maxAnswer:
 		return answer{}, fmt.Errorf("%w: over %d bytes", ErrProtocol, maxAnswer)
 	case resp.StatusCode >= http.StatusMultipleChoices:

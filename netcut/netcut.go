@@ -52,13 +52,14 @@ func (p *Link) Heal() {
 
 // Run carries until ctx ends.
 func (p *Link) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	stop := context.AfterFunc(ctx, func() {
+	context.AfterFunc(ctx, func() {
 		p.listener.Close()
 		p.Cut()
 	})
-	defer stop()
+	defer cancel()
 	for {
 		c, err := p.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -67,14 +68,12 @@ func (p *Link) Run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("accept: %w", err)
 		}
-		if !p.keep(c) {
-			c.Close()
-			continue
-		}
-		wg.Go(func() { p.carry(c) })
+		wg.Go(func() { p.carry(ctx, c) })
 	}
 }
 
+// keep enters a connection among those that a cut drops, unless the link is
+// cut.
 func (p *Link) keep(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,26 +83,33 @@ func (p *Link) keep(c net.Conn) bool {
 	return !p.broken
 }
 
-func (p *Link) carry(c net.Conn) {
-	defer func() {
-		c.Close()
-		p.mu.Lock()
-		delete(p.conns, c)
-		p.mu.Unlock()
-	}()
-	up, err := net.Dial("tcp", p.target)
-	if err != nil || !p.keep(up) {
+// drop closes a connection for good.
+func (p *Link) drop(c net.Conn) {
+	c.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, c)
+}
+
+func (p *Link) carry(ctx context.Context, c net.Conn) {
+	defer p.drop(c)
+	if !p.keep(c) {
 		return
 	}
+	up, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.target)
+	if err != nil {
+		return
+	}
+	defer p.drop(up)
+	if !p.keep(up) {
+		return // cut during the dial
+	}
 	var wg sync.WaitGroup
+	defer wg.Wait()
 	wg.Go(func() {
 		_, _ = io.Copy(up, c) // a cut link ends it, as it should
 		up.Close()
 	})
 	_, _ = io.Copy(c, up)
 	c.Close()
-	wg.Wait()
-	p.mu.Lock()
-	delete(p.conns, up)
-	p.mu.Unlock()
 }

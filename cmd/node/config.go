@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,9 +73,10 @@ func (r *reader) duration(key string) time.Duration {
 }
 
 func (r *reader) integer(key string) int64 {
-	var n int64
-	if _, err := fmt.Sscanf(fmt.Sprint(r.s.k.Get(key)), "%d", &n); err != nil {
-		r.fail(key, fmt.Errorf("%q is no whole number", fmt.Sprint(r.s.k.Get(key))))
+	text := fmt.Sprint(r.s.k.Get(key))
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		r.fail(key, fmt.Errorf("%q is no whole number", text))
 	}
 	return n
 }

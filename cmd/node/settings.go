@@ -171,8 +171,10 @@ func file(path string, known map[string]bool) (map[string]any, error) {
 }
 
 // print writes the settings in force as YAML that --config reads back, with
-// each one's source. Secrets stand in files, so there are none to hide.
+// each one's source. Secrets stand in files; only URLs may hold some, and those
+// are hidden.
 func (s *settings) print(w io.Writer) error {
+	r := reader{s: s}
 	for _, key := range slices.Sorted(maps.Keys(s.from)) {
 		if key == "print-config" || key == "version" || key == "config" {
 			continue
@@ -180,6 +182,9 @@ func (s *settings) print(w io.Writer) error {
 		v := s.k.Get(key)
 		if d, ok := v.(time.Duration); ok {
 			v = d.String()
+		}
+		if slices.Contains(urlSettings(), key) {
+			v = redacted(r.list(key))
 		}
 		line, err := yaml.MarshalWithOptions(map[string]any{key: v}, yaml.Flow(false))
 		if err != nil {
@@ -190,4 +195,23 @@ func (s *settings) print(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// urlSettings are the lists of URLs, in which a user and a password may stand.
+func urlSettings() []string { return []string{"join", "nats-routes", "nats-leaf"} }
+
+// redacted hides what stands before the host, well formed or not.
+func redacted(urls []string) []string {
+	out := make([]string, len(urls))
+	for i, u := range urls {
+		out[i] = u
+		if at := strings.LastIndex(u, "@"); at >= 0 {
+			start := 0
+			if i := strings.Index(u[:at], "://"); i >= 0 {
+				start = i + len("://")
+			}
+			out[i] = u[:start] + "redacted" + u[at:]
+		}
+	}
+	return out
 }

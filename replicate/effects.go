@@ -1,0 +1,132 @@
+package replicate
+
+import (
+	"driftless.dev/merkle"
+	"driftless.dev/resource"
+	"driftless.dev/store"
+)
+
+// Input is something that happened.
+type Input interface{ input() }
+
+// Inputs.
+type (
+	// Tick says that time has passed.
+	Tick struct{}
+	// Appended says that the log has grown to Seq.
+	Appended struct{ Seq uint64 }
+	// OutboxRead answers ReadOutbox.
+	OutboxRead struct {
+		Events []resource.Event
+		Last   uint64
+		Err    error
+	}
+	// Published answers Publish.
+	Published struct {
+		ID  uint64
+		Err error
+	}
+	// Message is a stream message.
+	Message struct {
+		At     Cursor
+		Realm  string
+		Origin resource.ID
+		Data   []byte
+	}
+	// Heard is another member's heartbeat.
+	Heard struct{ Data []byte }
+	// Acked is another member's acknowledgement.
+	Acked struct{ Data []byte }
+	// Applied answers Apply.
+	Applied struct {
+		ID     uint64
+		Result store.Applied
+		Err    error
+	}
+	// TookPush says that a push of a peer's was applied to the store.
+	TookPush struct{ Result store.Applied }
+	// Replied answers Request.
+	Replied struct {
+		ID   uint64
+		Data []byte
+		Err  error
+	}
+	// RecordsRead answers ReadRecords.
+	RecordsRead struct {
+		ID     uint64
+		Frames [][]byte
+		Done   int
+		Err    error
+	}
+	// TransportChanged says how the transport stands.
+	TransportChanged struct{ Transport Transport }
+)
+
+func (Tick) input()             {}
+func (Appended) input()         {}
+func (OutboxRead) input()       {}
+func (Published) input()        {}
+func (Message) input()          {}
+func (Heard) input()            {}
+func (Acked) input()            {}
+func (Applied) input()          {}
+func (TookPush) input()         {}
+func (Replied) input()          {}
+func (RecordsRead) input()      {}
+func (TransportChanged) input() {}
+
+// Effect is something to be done. Each that has an ID is answered by one input
+// with the same.
+type Effect interface{ effect() }
+
+// Effects.
+type (
+	// ReadOutbox asks for own events after a log sequence.
+	ReadOutbox struct {
+		After uint64
+		Limit int
+	}
+	// Publish hands a batch to the stream.
+	Publish struct {
+		ID    uint64
+		Realm string
+		Data  []byte
+	}
+	// Broadcast sends a heartbeat.
+	Broadcast struct{ Data []byte }
+	// Request asks a member.
+	Request struct {
+		ID   uint64
+		To   resource.ID
+		Verb string
+		Data []byte
+	}
+	// Apply joins a batch into the store; effects of this kind are done in
+	// order.
+	Apply struct {
+		ID    uint64
+		Batch store.Batch
+		// Refused are records that go into quarantine, with the reason.
+		Refused []store.Incoming
+		Reason  string
+	}
+	// ReadRecords reads records at placement keys.
+	ReadRecords struct {
+		ID     uint64
+		Realm  string
+		Places []merkle.Key
+	}
+	// Stage keeps a cursor for the store's next transaction.
+	Stage struct {
+		Name string
+		Data []byte
+	}
+)
+
+func (ReadOutbox) effect()  {}
+func (Publish) effect()     {}
+func (Broadcast) effect()   {}
+func (Request) effect()     {}
+func (Apply) effect()       {}
+func (ReadRecords) effect() {}
+func (Stage) effect()       {}
