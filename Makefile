@@ -1,4 +1,4 @@
-# Targets are what CI calls; `make demo` and `make test` need Go and make only.
+# Targets are what CI calls. `make demo` needs Go and make, `make test` a C compiler too.
 GO       ?= go
 BIN      := bin
 PACKAGES := ./...

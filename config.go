@@ -25,6 +25,10 @@ type Config struct {
 	// Data is the directory that the node keeps everything in. It is locked
 	// while the node runs.
 	Data string
+	// Verify looks at an existing store in a child process before it is opened
+	// here, where damage could crash or hang this one. The child is this program
+	// again, so its main must begin with RunVerifier.
+	Verify bool
 	// Fleet names the fleet; FleetSecret, when set, must be the same on every
 	// member.
 	Fleet       string

@@ -132,7 +132,7 @@ func (n *Node) Sample() metrics.Sample {
 		Checks:   map[string]bool{"store": n.store.Err() == nil, "nats": rep.Transport.Connected, "reconciled": rep.Ready},
 		Received: c.Applied + c.Ignored + c.Unchanged + c.Quarantined,
 		Applied:  c.Applied, Superseded: c.Ignored, Duplicate: c.Unchanged, Rejected: c.Rejected + c.Quarantined,
-		Conflicts: c.Conflicts, Exchanges: c.Sessions, LogSeq: sum.Head.Seq, PublishedSeq: rep.Published, Root: sum.Super,
+		Conflicts: c.Conflicts, Exchanges: c.Sessions, LogSeq: sum.Head.Seq, PublishedSeq: rep.Published, PublishFailures: c.PublishFailures, Root: sum.Super,
 		NATSConnected: rep.Transport.Connected, Members: map[string]int{"self": 1},
 	}
 	if bus.Connects > 0 {

@@ -2,12 +2,15 @@ package driftless_test
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"driftless.dev"
 	"driftless.dev/netcut"
@@ -57,7 +60,7 @@ func newMember(t *testing.T, name string, change func(*driftless.Config)) *membe
 	t.Helper()
 	m := &member{t: t, clock: &shiftedClock{Clock: driftless.SystemClock()}}
 	m.cfg = driftless.Config{
-		Name: name, Data: filepath.Join(t.TempDir(), name), HTTP: "127.0.0.1:0", Fleet: "test", SyncInterval: time.Second,
+		Name: name, Data: filepath.Join(t.TempDir(), name), HTTP: "127.0.0.1:0", Fleet: "test", SyncInterval: time.Second, Verify: true,
 		Clock: m.clock, Logger: slog.New(slog.DiscardHandler),
 	}
 	m.cfg.NATS.Listen = "127.0.0.1:0"
@@ -200,4 +203,33 @@ func get(t *testing.T, m *member, name string) resource.Resource {
 		t.Fatalf("get on %s: %v", m.cfg.Name, err)
 	}
 	return r
+}
+
+// holdNotes holds every member to exactly the notes that are wanted, name to
+// text, and to the same bytes.
+func holdNotes(t *testing.T, fleet []*member, want map[string]string) {
+	t.Helper()
+	var first []resource.Resource
+	for i, m := range fleet {
+		all, err := m.Store().ListAll(t.Context(), "notes", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, r := range all {
+			var spec struct{ Text string }
+			if err := json.Unmarshal(r.Spec, &spec); err != nil {
+				t.Fatal(err)
+			}
+			got[r.Name] = spec.Text
+		}
+		if diff := cmp.Diff(want, got); diff != "" || len(all) != len(want) {
+			t.Errorf("%s holds %d notes, want %d: %s", m.cfg.Name, len(all), len(want), diff)
+		}
+		if i == 0 {
+			first = all
+		} else if diff := cmp.Diff(first, all); diff != "" {
+			t.Errorf("P2: %s and %s differ: %s", fleet[0].cfg.Name, m.cfg.Name, diff)
+		}
+	}
 }

@@ -6,10 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
@@ -75,17 +73,20 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	return n, nil
 }
 
-// openStore locks the directory and opens the store in it. The first open of
-// an existing file happens in another process: a damaged one may crash or hang
-// whoever maps it.
+// RunVerifier must be the first call in main of a program that sets
+// Config.Verify: it returns true in the process that Open starts to look at the
+// store's file, and main returns then.
+func RunVerifier() bool { return bolt.RunVerifier() }
+
+// openStore locks the directory and opens the store in it. With Verify the
+// first open of an existing file happens in another process: a damaged one may
+// crash or hang whoever maps it.
 func (n *Node) openStore(ctx context.Context) error {
 	path := filepath.Join(n.cfg.Data, storeFile)
-	if _, err := os.Stat(path); err == nil {
+	if n.cfg.Verify {
 		if err := bolt.Verify(ctx, path); err != nil {
 			return err
 		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("open store: %w", err)
 	}
 	engine, err := bolt.OpenEngine(path, bolt.Options{})
 	if err != nil {

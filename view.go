@@ -23,7 +23,7 @@ func (n *Node) Info() fleet.Node {
 	out := fleet.Node{
 		Name: n.cfg.Name, Instance: st.Identity.Instance.String(), Incarnation: st.Identity.Incarnation.String(), LogID: st.Identity.LogID.String(),
 		Fleet: n.cfg.Fleet, Version: n.cfg.Version, Ready: rep.Ready, Waiting: rep.Waiting,
-		Seq: st.Head.Seq, HLC: st.Head.HLC.String(), SuperRoot: st.Super.String(), Published: rep.Published, StartedAt: n.started, LastError: rep.LastError,
+		Seq: st.Head.Seq, HLC: st.Head.HLC.String(), SuperRoot: st.Super.String(), Published: rep.Published, StartedAt: n.started,
 		NATS:  fleet.Transport{Connected: rep.Transport.Connected, Stream: rep.Transport.Stream, URL: rep.Transport.URL, Reason: rep.Transport.Reason, Listen: n.NATSURL()},
 		Clock: fleet.Clock{OffsetSeconds: rep.ClockOffset.Seconds(), Sure: rep.ClockSure, MaxOffsetSeconds: n.maxClockOffset().Seconds()},
 		Counts: fleet.Counts{
@@ -31,6 +31,9 @@ func (n *Node) Info() fleet.Node {
 			Rejected: rep.Counters.Rejected, Quarantined: rep.Counters.Quarantined,
 		},
 		Conditions: n.conditions(&rep),
+	}
+	if recent(rep.LastErrorAt, n.cfg.Clock.Wall()) {
+		out.LastError = rep.LastError
 	}
 	for _, r := range st.Realms {
 		out.Records += r.Records
@@ -51,16 +54,8 @@ func (n *Node) maxClockOffset() time.Duration {
 }
 
 // conditions lists what an operator should look at, in words.
-func (n *Node) conditions(rep *replicate.Status) (out []string) {
-	if off := rep.ClockOffset.Abs(); rep.ClockSure && off > n.maxClockOffset()/2 {
-		out = append(out, fmt.Sprintf("ClockSkew: this machine's clock differs from the members' median by %s", rep.ClockOffset.Round(time.Millisecond)))
-	}
-	if rep.Foreign != "" {
-		out = append(out, "ForeignHeartbeat: "+rep.Foreign+" (another fleet name or secret uses this NATS)")
-	}
-	if rep.Counters.Clones > 0 {
-		out = append(out, "CloneSuspected: another process uses this node's identity")
-	}
+func (n *Node) conditions(rep *replicate.Status) []string {
+	out := troubles(rep, n.cfg.Clock.Wall(), n.maxClockOffset())
 	if held := n.memberHeld.Load(); held != nil && *held != "" {
 		out = append(out, *held)
 	}
@@ -69,6 +64,27 @@ func (n *Node) conditions(rep *replicate.Status) (out []string) {
 	}
 	return out
 }
+
+// troubles are the conditions of replication. What happened once and no more
+// is left out after a while.
+func troubles(rep *replicate.Status, now time.Time, maxOffset time.Duration) (out []string) {
+	say := func(holds bool, name, format string, args ...any) {
+		if holds {
+			out = append(out, name+": "+fmt.Sprintf(format, args...))
+		}
+	}
+	say(rep.ClockSure && rep.ClockOffset.Abs() > maxOffset/2, "ClockSkew",
+		"this machine's clock differs from the members' median by %s", rep.ClockOffset.Round(time.Millisecond))
+	say(recent(rep.ForeignAt, now), "ForeignHeartbeat", "%s (another fleet name or secret uses this NATS)", rep.Foreign)
+	say(rep.PublishError != "", "PublishFailing", "%s: what is written here waits, or spreads by reconciliation", rep.PublishError)
+	say(rep.Counters.OwnClones > 0, "CloneSuspected", "another process uses this node's identity")
+	say(rep.Counters.Clones > 0, "CloneSuspected", "two writes carry one stamp: an instance was cloned")
+	return out
+}
+
+// recent reports whether something happened within the last minute, however
+// the clock was set since.
+func recent(at, now time.Time) bool { return !at.IsZero() && now.Sub(at).Abs() < time.Minute }
 
 // Ready reports whether the node has seen what the fleet knows, and what it
 // waits for.

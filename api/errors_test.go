@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -60,7 +61,7 @@ func TestErrors(t *testing.T) {
 		{name: "fenced", prepare: func(e *env) { putA(e); e.ok(200, "POST", skills+"/a/claim", "") }, method: "PUT", target: skills + "/a", body: `{"metadata":{}}`,
 			head: []string{"Driftless-Epoch: 9/1.0@00000000000000000000000001"}, status: 409, code: "fenced", says: "claim"},
 		{name: "owner", prepare: func(e *env) { e.ok(201, "PUT", skills+"/a", `{"metadata":{"owner":"maker"}}`) }, method: "DELETE", target: skills + "/a", status: 409, code: "owner", says: "maker"},
-		{name: "in use", prepare: putA, method: "DELETE", target: "/v1/scopes/global/resources/kinds/skills.v1.skill.example.dev", status: 409, code: "in_use", says: "1 live"},
+		{name: "in use", prepare: putA, method: "DELETE", target: "/v1/scopes/global/resources/kinds/skills.v1.skill.example.dev", status: 409, code: "in_use", says: "live records"},
 		{name: "parked", prepare: other.park, method: "PUT", target: "/v1/scopes/global/resources/Other/p", body: `{"apiVersion":"other.example.dev/v1","kind":"Other","metadata":{}}`, status: 409, code: "parked", says: "kind first"},
 		{name: "too large a body", method: "PUT", target: skills + "/a", body: `{"metadata":{},"spec":"` + strings.Repeat("a", 10<<20) + `"}`, status: 413, code: "too_large", says: "body is over"},
 		{name: "too large a record", method: "PUT", target: skills + "/a", body: `{"metadata":{},"spec":{"x":"` + strings.Repeat("a", 8<<20) + `"}}`, status: 413, code: "too_large", says: "encoded"},
@@ -157,6 +158,23 @@ func (o *other) mergeInto(e *env, r resource.Resource) {
 // park brings a record of a kind that the node does not know.
 func (o *other) park(e *env) {
 	o.mergeInto(e, o.put(resource.Resource{APIVersion: "other.example.dev/v1", Kind: "Other", Name: "p"}))
+}
+
+// A view of large records ends early, and says so, rather than grow without
+// bound.
+func TestViews_EndEarlyByBytes(t *testing.T) {
+	e, o := newEnv(t), newOther(t)
+	for i := range 5 {
+		o.mergeInto(e, o.put(resource.Resource{
+			APIVersion: "other.example.dev/v1", Kind: "Other", Name: fmt.Sprint("p", i), Spec: []byte(`"` + strings.Repeat("x", 4<<20) + `"`),
+		}))
+	}
+	var parked fleet.List[resource.Resource]
+	a := e.ok(200, "GET", "/v1/parked", "")
+	unmarshal(t, a.Body.Bytes(), &parked)
+	if len(parked.Items) != 3 || !parked.Truncated || a.Body.Len() > 16<<20 {
+		t.Errorf("%d records in %d bytes, truncated %t", len(parked.Items), a.Body.Len(), parked.Truncated)
+	}
 }
 
 func TestViews(t *testing.T) {

@@ -129,7 +129,7 @@ func describe(name string) string {
 		"name":            "A resource's name.",
 		"id":              "A record's 26-character id.",
 		"selector":        "Label requirements: k, !k, k=v, k!=v, k in (a,b), k notin (a,b); a comma is and.",
-		"limit":           "At most so many items; a listing of resources is whole without it.",
+		"limit":           "At most so many items; a listing of resources is whole without it, others have 200. An answer of 16 MiB ends early.",
 		"continue":        "The last page's continue.",
 		"keys":            "Answer with addresses (kind, scope, name) alone.",
 		"resolve":         "Look in wider scopes too: without the workspace, without the project, globally.",

@@ -48,6 +48,15 @@ func (c *call) read(t target) (resource.Resource, error) {
 
 func (c *call) store() *store.Store { return c.cfg.Node.Store() }
 
+// document reads a body that says what a target shall be.
+func (c *call) document(t target) (resource.Resource, resource.Given, error) {
+	r, given, err := c.form()
+	if err != nil {
+		return resource.Resource{}, resource.Given{}, err
+	}
+	return r, given, c.complete(&r, t)
+}
+
 // complete fills in what a body left out from what the path says, and refuses
 // what disagrees.
 func (c *call) complete(r *resource.Resource, t target) error {

@@ -1,18 +1,25 @@
 package api
 
 import (
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"driftless.dev/fleet"
 	"driftless.dev/resource"
 	"driftless.dev/store"
 )
 
-// Bounds of the listings that cannot be continued.
+// Bounds of the listings that cannot be continued. They end early rather than
+// grow past maxPage.
 const (
-	viewLimit    = 1000
-	maxViewLimit = 100_000
+	viewLimit    = 200
+	maxViewLimit = 5000
 )
 
 // view answers with what read returns, at most limit of it.
+//
+// NB: maxPage bounds the answer; what read holds at once only the store can
+// bound by bytes.
 func view[A, B any](c *call, read func(limit int) ([]A, error), form func(A) (B, error)) error {
 	limit, err := c.number("limit", viewLimit, maxViewLimit)
 	if err != nil {
@@ -22,13 +29,22 @@ func view[A, B any](c *call, read func(limit int) ([]A, error), form func(A) (B,
 	if err != nil {
 		return err
 	}
-	out := fleet.List[B]{Items: []B{}, Truncated: len(rows) > limit}
+	out := fleet.List[jsontext.Value]{Items: []jsontext.Value{}, Truncated: len(rows) > limit}
+	size := 0
 	for _, row := range rows[:min(len(rows), limit)] {
 		item, err := form(row)
 		if err != nil {
 			return err
 		}
-		out.Items = append(out.Items, item)
+		b, err := jsonv2.Marshal(item, jsonv2.Deterministic(true))
+		if err != nil {
+			return err
+		}
+		if size += len(b); size > maxPage && len(out.Items) > 0 {
+			out.Truncated = true
+			break
+		}
+		out.Items = append(out.Items, b)
 	}
 	return c.json(out)
 }

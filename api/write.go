@@ -19,11 +19,8 @@ func (c *call) put() error {
 	if err != nil {
 		return err
 	}
-	r, given, err := c.form()
+	r, given, err := c.document(t)
 	if err != nil {
-		return err
-	}
-	if err := c.complete(&r, t); err != nil {
 		return err
 	}
 	given.Status = false
@@ -36,11 +33,8 @@ func (c *call) create() error {
 	if err != nil {
 		return err
 	}
-	r, given, err := c.form()
+	r, given, err := c.document(target{word: c.r.PathValue("kind"), scope: sc})
 	if err != nil {
-		return err
-	}
-	if err := c.complete(&r, target{word: c.r.PathValue("kind"), scope: sc}); err != nil {
 		return err
 	}
 	if c.r.Header.Get("If-Match") != "" {
@@ -56,15 +50,12 @@ func (c *call) putStatus() error {
 	if err != nil {
 		return err
 	}
-	r, given, err := c.form()
+	r, given, err := c.document(t)
 	if err != nil {
 		return err
 	}
 	if !given.Status {
 		return fmt.Errorf("%w: status: is required, null clears it", resource.ErrInvalid)
-	}
-	if err := c.complete(&r, t); err != nil {
-		return err
 	}
 	w := t.address(store.OpStatus)
 	w.Resource = resource.Resource{Status: r.Status}

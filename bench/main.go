@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"text/tabwriter"
 	"time"
 )
@@ -49,6 +51,9 @@ func run() error {
 	flag.Float64Var(&o.ceiling, "max-latency-ratio", 0, "fail when one writer's median latency is over this times bare bbolt's")
 	flag.Float64Var(&o.floor, "min-throughput-ratio", 0, "fail when many writers reach less than this times a bare group committer")
 	flag.Parse()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // as driftless-node sets it
+	}
 	for s := range strings.SplitSeq(*writers, ",") {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 {
@@ -77,6 +82,8 @@ type side interface {
 type turn struct {
 	perSecond float64
 	p50, p99  time.Duration
+	// cpu is the processor time of one write, of all threads.
+	cpu time.Duration
 }
 
 func measure(o options) error {
@@ -96,7 +103,7 @@ func measure(o options) error {
 	defer bare.close()
 	tw := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(tw, "durable updates of %d records, %d byte specs; medians of %d turns of %s each\n", o.records, o.size, o.rounds, o.duration)
-	fmt.Fprintln(tw, "writers\tdriftless/s\tbare/s\tthroughput\tdriftless p50\tp99\tbare p50\tp99\tlatency")
+	fmt.Fprintln(tw, "writers\tdriftless/s\tbare/s\tthroughput\tdriftless p50\tp99\tbare p50\tp99\tlatency\tCPU/write\tbare")
 	var failed []string
 	var next atomic.Int64 // never repeats: a write of what is there already is none
 	next.Store(int64(2 * o.records))
@@ -106,8 +113,8 @@ func measure(o options) error {
 			return err
 		}
 		throughput, latency := a.perSecond/b.perSecond, float64(a.p50)/float64(b.p50)
-		fmt.Fprintf(tw, "%d\t%.0f\t%.0f\t%.2fx\t%s\t%s\t%s\t%s\t%.2fx\n", writers, a.perSecond, b.perSecond, throughput,
-			a.p50.Round(time.Microsecond), a.p99.Round(time.Microsecond), b.p50.Round(time.Microsecond), b.p99.Round(time.Microsecond), latency)
+		fmt.Fprintf(tw, "%d\t%.0f\t%.0f\t%.2fx\t%s\t%s\t%s\t%s\t%.2fx\t%s\t%s\n", writers, a.perSecond, b.perSecond, throughput,
+			a.p50.Round(time.Microsecond), a.p99.Round(time.Microsecond), b.p50.Round(time.Microsecond), b.p99.Round(time.Microsecond), latency, a.cpu.Round(time.Microsecond), b.cpu.Round(time.Microsecond))
 		if writers == 1 && o.ceiling > 0 && latency > o.ceiling {
 			failed = append(failed, fmt.Sprintf("1 writer: latency %.2fx is over %.2fx", latency, o.ceiling))
 		}
@@ -152,6 +159,7 @@ func medianTurn(ts []turn) turn {
 		perSecond: pick(func(a, b turn) int { return int(a.perSecond - b.perSecond) }).perSecond,
 		p50:       pick(func(a, b turn) int { return int(a.p50 - b.p50) }).p50,
 		p99:       pick(func(a, b turn) int { return int(a.p99 - b.p99) }).p99,
+		cpu:       pick(func(a, b turn) int { return int(a.cpu - b.cpu) }).cpu,
 	}
 }
 
@@ -162,7 +170,7 @@ func play(s side, writers int, d time.Duration, next *atomic.Int64) (turn, error
 	var mu sync.Mutex
 	var all []time.Duration
 	var failure error
-	start := time.Now()
+	start, used := time.Now(), processorTime()
 	var wg sync.WaitGroup
 	for range writers {
 		wg.Go(func() {
@@ -183,10 +191,19 @@ func play(s side, writers int, d time.Duration, next *atomic.Int64) (turn, error
 		})
 	}
 	wg.Wait()
-	elapsed := time.Since(start)
+	elapsed, used := time.Since(start), processorTime()-used
 	if failure != nil || len(all) == 0 {
 		return turn{}, fmt.Errorf("no turn: %w", failure)
 	}
 	slices.Sort(all)
-	return turn{perSecond: float64(len(all)) / elapsed.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100]}, nil
+	return turn{perSecond: float64(len(all)) / elapsed.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100], cpu: used / time.Duration(len(all))}, nil
+}
+
+// processorTime is what this process has used so far.
+func processorTime() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

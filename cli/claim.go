@@ -3,9 +3,6 @@ package cli
 import "github.com/spf13/cobra"
 
 func (a *app) claimCommand() *cobra.Command {
-	var ids []string
-	var scope scopeFlags
-	var write writeFlags
 	var quiet bool
 	cmd := &cobra.Command{
 		Use:   "claim {KIND NAME... | KIND/NAME... | --id ID...}",
@@ -18,27 +15,13 @@ a person holds a record automation cannot claim it.`,
 		Example: `  driftless claim lease leader
   token=$(driftless claim lease leader --quiet)
   driftless apply -f lease.yaml --epoch "$token"`,
-		Args:              recordArgs(&ids, 1),
-		ValidArgsFunction: a.completeRecords,
-		RunE: a.run(func(cmd *cobra.Command, args []string) error {
-			n, kinds, err := a.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			at, err := addressesOf(kinds, &scope, ids, args)
-			if err != nil {
-				return fail("claim", err)
-			}
-			v := verb{name: "claim", act: n.Claim, done: func(w written) string { return "claimed with epoch " + w.epoch.String() }}
-			if quiet {
-				v.print = func(w written) { a.line("%s", w.epoch) }
-			}
-			return a.each(cmd.Context(), kinds, &write, at, v)
-		}),
 	}
-	scope.add(cmd, false)
-	write.add(cmd)
-	cmd.Flags().StringArrayVar(&ids, "id", nil, "the record with this `ID` (may be repeated)")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print the token alone")
-	return cmd
+	return a.recordCommand(cmd, &writeFlags{}, func(n node) verb {
+		v := verb{name: "claim", act: n.Claim, done: func(w written) string { return "claimed with epoch " + w.epoch.String() }}
+		if quiet {
+			v.print = func(w written) { a.line("%s", w.epoch) }
+		}
+		return v
+	})
 }

@@ -109,9 +109,9 @@ func (a *app) printFleet(out *output, f fleet.Fleet) error {
 	t.row(header...)
 	for i := range f.Members {
 		m := &f.Members[i]
-		row := []string{m.Name, m.State, yesNo(m.Ready), short(m.SuperRoot), behind(m), a.ago(m.LastRootMatch), offset(m.ClockOffsetSeconds), m.Version}
+		row := []string{m.Name, m.State, yesNo(m.Ready), short(m.SuperRoot), behind(m), a.agoOf(m, m.LastRootMatch), offset(m.ClockOffsetSeconds), m.Version}
 		if wide {
-			row = append(row, m.Instance, m.Incarnation, a.ago(m.LastHeard), m.Error)
+			row = append(row, m.Instance, m.Incarnation, a.agoOf(m, m.LastHeard), m.Error)
 		}
 		t.row(row...)
 	}
@@ -147,9 +147,13 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// ago is how long ago something was.
-func (a *app) ago(t *time.Time) string {
-	if t == nil {
+// agoOf is how long ago something was between the node that was asked and a
+// member; there is nothing between a node and itself.
+func (a *app) agoOf(m *fleet.Member, t *time.Time) string {
+	switch {
+	case m.State == "self":
+		return "-"
+	case t == nil:
 		return none
 	}
 	return ageOf(*t, a.cfg.Now()) + " ago"

@@ -129,7 +129,10 @@ func (n *testNode) Fleet(context.Context, bool) (fleet.Fleet, error) {
 			out.State, out.Ready, out.Error = "lost", false, "last heard 2026-01-01T00:00:00Z"
 		}
 		if out.Error == "" {
-			out.Answered, out.SuperRoot, out.LastRootMatch = true, m.store.Summary().Super.String(), &writtenAt
+			out.Answered, out.SuperRoot = true, m.store.Summary().Super.String()
+			if m != n {
+				out.LastRootMatch = &writtenAt
+			}
 			roots[out.SuperRoot] = true
 		}
 		f.Members = append(f.Members, out)

@@ -7,9 +7,6 @@ import (
 )
 
 func (a *app) releaseCommand() *cobra.Command {
-	var ids []string
-	var scope scopeFlags
-	write := writeFlags{as: actorValue{resource.Human}}
 	cmd := &cobra.Command{
 		Use:   "release {KIND NAME... | KIND/NAME... | --id ID...}",
 		Short: "As a person, give records back to automation",
@@ -22,22 +19,8 @@ unless something else is said.`,
 		Example: `  driftless release skill summarise
   driftless release skill/summarise -p atlas --wait fleet
   driftless release --id 01JDZ5T8Q9W3X7Y2K4M6N8P0RS`,
-		Args:              recordArgs(&ids, 1),
-		ValidArgsFunction: a.completeRecords,
-		RunE: a.run(func(cmd *cobra.Command, args []string) error {
-			n, kinds, err := a.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			at, err := addressesOf(kinds, &scope, ids, args)
-			if err != nil {
-				return fail("release", err)
-			}
-			return a.each(cmd.Context(), kinds, &write, at, verb{name: "release", act: n.Release, done: always("released")})
-		}),
 	}
-	scope.add(cmd, false)
-	write.add(cmd)
-	cmd.Flags().StringArrayVar(&ids, "id", nil, "the record with this `ID` (may be repeated)")
-	return cmd
+	return a.recordCommand(cmd, &writeFlags{as: actorValue{resource.Human}}, func(n node) verb {
+		return verb{name: "release", act: n.Release, done: always("released")}
+	})
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"driftless.dev/resource"
 )
 
@@ -61,6 +63,29 @@ type verb struct {
 	print func(w written)
 	// gone: a record that is not there is as good as done.
 	gone bool
+}
+
+// recordCommand completes a command that performs a verb, made when it runs, on
+// records that are named one by one.
+func (a *app) recordCommand(cmd *cobra.Command, write *writeFlags, verbOf func(node) verb) *cobra.Command {
+	var ids []string
+	var scope scopeFlags
+	cmd.Args, cmd.ValidArgsFunction = recordArgs(&ids, 1), a.completeRecords
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		n, kinds, err := a.open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		at, err := addressesOf(kinds, &scope, ids, args)
+		if err != nil {
+			return fail(cmd.Name(), err)
+		}
+		return a.each(cmd.Context(), kinds, write, at, verbOf(n))
+	})
+	scope.add(cmd, false)
+	write.add(cmd)
+	cmd.Flags().StringArrayVar(&ids, "id", nil, "the record with this `ID` (may be repeated)")
+	return cmd
 }
 
 // each performs a verb on records and prints a line for each.

@@ -102,7 +102,7 @@ func TestImportCRD_Kind(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"apiVersion":"core.driftless.dev/v1alpha1","kind":"Kind","metadata":{"name":"foos.v2.g.io"},"spec":{"apiVersion":"g.io/v2","name":"Foo","singular":"foo","plural":"foos",` +
-		`"aliases":["f","fo"],"identity":"unique","level":"fleet","printColumns":[{"name":"Age","jsonPath":".metadata.createdAt"},{"name":"X","jsonPath":".spec.x"}]}}`
+		`"aliases":["f","fo"],"identity":"unique","level":"fleet","printColumns":[{"name":"Age","jsonPath":".metadata.createdAt","type":"date"},{"name":"X","jsonPath":".spec.x"}]}}`
 	if len(kinds) != 1 || string(kinds[0]) != want {
 		t.Errorf("\n got %s\nwant %s", bytes.Join(kinds, nil), want)
 	}

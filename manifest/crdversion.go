@@ -57,8 +57,8 @@ func versionNotes(v object) (out []string) {
 	return out
 }
 
-// printColumns keeps name and path of each column. Two paths mean fields that
-// have another name here.
+// printColumns keeps name, path and type of each column. Two paths mean fields
+// that have another name here.
 func printColumns(raw jsontext.Value) (jsontext.Value, error) {
 	if isEmpty(raw) {
 		return nil, nil
@@ -80,7 +80,11 @@ func printColumns(raw jsontext.Value) (jsontext.Value, error) {
 		case ".metadata.namespace":
 			path = ".metadata.scope.project"
 		}
-		columns[i] = object{{"name", quote(text(fields, "name"))}, {"jsonPath", quote(path)}}.raw()
+		column := object{{"name", quote(text(fields, "name"))}, {"jsonPath", quote(path)}}
+		if kind := text(fields, "type"); kind != "" {
+			column = append(column, member{"type", quote(kind)})
+		}
+		columns[i] = column.raw()
 	}
 	return array(columns...), nil
 }

@@ -46,7 +46,7 @@ func TestPrecreated(t *testing.T) {
 		"driftless_writes_total": 8 * 4, "driftless_ready": 3, "driftless_ops_applied_total": 3, "driftless_antientropy_exchanges_total": 5,
 		"driftless_members": 5, "driftless_build_info": 1, "driftless_node_info": 1, "driftless_nats_reconnects_total": 1,
 		"driftless_ops_received_total": 1, "driftless_ops_rejected_total": 1, "driftless_conflicts_total": 1, "driftless_log_seq": 1,
-		"driftless_outbox_pending_ops": 1, "driftless_nats_connected": 1, "driftless_merkle_root_checksum": 1, "go_goroutines": 1,
+		"driftless_outbox_pending_ops": 1, "driftless_publish_failures_total": 1, "driftless_nats_connected": 1, "driftless_merkle_root_checksum": 1, "go_goroutines": 1,
 	} {
 		if n, err := testutil.GatherAndCount(s, name); n != want || err != nil {
 			t.Errorf("%s: %d series, want %d (%v)", name, n, want, err)
@@ -57,7 +57,7 @@ func TestPrecreated(t *testing.T) {
 func TestSample(t *testing.T) {
 	sample := metrics.Sample{
 		Checks: map[string]bool{"store": true}, Received: 9, Applied: 4, Superseded: 3, Duplicate: 2, Rejected: 1, Conflicts: 7,
-		Exchanges: map[string]uint64{"match": 5, "new": 1}, LogSeq: 10, PublishedSeq: 8, Root: [32]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+		Exchanges: map[string]uint64{"match": 5, "new": 1}, LogSeq: 10, PublishedSeq: 8, PublishFailures: 6, Root: [32]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
 		NATSConnected: true, NATSReconnects: 3, Members: map[string]int{"alive": 2, "lost": 1},
 	}
 	s := newSet(sample)
@@ -93,6 +93,9 @@ driftless_ops_applied_total{outcome="superseded"} 3
 # HELP driftless_outbox_pending_ops Log entries that are not known to be in the stream.
 # TYPE driftless_outbox_pending_ops gauge
 driftless_outbox_pending_ops 2
+# HELP driftless_publish_failures_total Attempts to hand events to the stream that failed; they are repeated.
+# TYPE driftless_publish_failures_total counter
+driftless_publish_failures_total 6
 # HELP driftless_ready Whether a condition of being ready holds.
 # TYPE driftless_ready gauge
 driftless_ready{check="nats"} 0
@@ -100,7 +103,7 @@ driftless_ready{check="reconciled"} 0
 driftless_ready{check="store"} 1
 `
 	if err := testutil.GatherAndCompare(s, strings.NewReader(want), "driftless_antientropy_exchanges_total", "driftless_members", "driftless_merkle_root_checksum",
-		"driftless_node_info", "driftless_ops_applied_total", "driftless_outbox_pending_ops", "driftless_ready"); err != nil {
+		"driftless_node_info", "driftless_ops_applied_total", "driftless_outbox_pending_ops", "driftless_publish_failures_total", "driftless_ready"); err != nil {
 		t.Error(err)
 	}
 	if n, err := testutil.GatherAndCount(s); err != nil || n < 50 {

@@ -27,6 +27,8 @@ type Sample struct {
 	// LogSeq is the end of the log, PublishedSeq up to where own events are in
 	// the stream.
 	LogSeq, PublishedSeq uint64
+	// PublishFailures counts own events that the stream did not take.
+	PublishFailures uint64
 	// Root is the super-root.
 	Root [32]byte
 
@@ -48,6 +50,7 @@ type sampler struct {
 
 	ready, received, applied, rejected, conflicts, exchanges *prometheus.Desc
 	logSeq, outbox, root, connected, reconnects, members     *prometheus.Desc
+	publishFailures                                          *prometheus.Desc
 }
 
 func newSampler(src Source) *sampler {
@@ -60,6 +63,7 @@ func newSampler(src Source) *sampler {
 	s.exchanges = s.desc("driftless_antientropy_exchanges_total", "Reconciliations with another member, by result.", "result")
 	s.logSeq = s.desc("driftless_log_seq", "Sequence of the last entry of the log.")
 	s.outbox = s.desc("driftless_outbox_pending_ops", "Log entries that are not known to be in the stream.")
+	s.publishFailures = s.desc("driftless_publish_failures_total", "Attempts to hand events to the stream that failed; they are repeated.")
 	s.root = s.desc("driftless_merkle_root_checksum", "The first 48 bits of the super-root: nodes with different values differ.")
 	s.connected = s.desc("driftless_nats_connected", "Whether the connection to NATS stands.")
 	s.reconnects = s.desc("driftless_nats_reconnects_total", "Times the connection to NATS came back.")
@@ -94,6 +98,7 @@ func (s *sampler) Collect(ch chan<- prometheus.Metric) {
 	each(v.Exchanges, exchanges(), func(result string, n uint64) { out.counter(s.exchanges, n, result) })
 	out.gauge(s.logSeq, float64(v.LogSeq))
 	out.gauge(s.outbox, float64(v.LogSeq-min(v.LogSeq, v.PublishedSeq)))
+	out.counter(s.publishFailures, v.PublishFailures)
 	// 48 bits are exact in a float64.
 	out.gauge(s.root, float64(binary.BigEndian.Uint64(v.Root[:])>>16))
 	out.gauge(s.connected, number(v.NATSConnected))

@@ -69,7 +69,7 @@ func (r *Register[V]) SameContent(o *Register[V]) bool {
 
 func appendValue(v any) []byte {
 	if v, ok := v.(value); ok {
-		return v.appendTo(make([]byte, 0, 256))
+		return v.appendTo(make([]byte, 0, 256+v.sizeHint()))
 	}
 	return nil
 }

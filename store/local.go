@@ -22,11 +22,8 @@ func (s *Store) Write(ctx context.Context, w Write) (Written, error) {
 	if err := ctx.Err(); err != nil {
 		return Written{}, err
 	}
-	target, err := s.admit(&w)
+	target, err := s.prepare(&w)
 	if err != nil {
-		return Written{}, err
-	}
-	if err := w.prepare(); err != nil {
 		return Written{}, err
 	}
 	var out Written
@@ -39,12 +36,33 @@ func (s *Store) Write(ctx context.Context, w Write) (Written, error) {
 	if err != nil && !errors.Is(err, errDryRun) {
 		return Written{}, err
 	}
-	rec, err := resource.DecodeRecord(frame) // outside the transaction, which others wait for
+	out.Resource, err = s.shape(frame)
+	return out, err
+}
+
+// prepare does the part of a write that needs no transaction. So many writers
+// at once as there are processors do it: more would only make the one that
+// commits, for all of them, wait for its turn after every sync.
+func (s *Store) prepare(w *Write) (address, error) {
+	s.slots <- struct{}{}
+	defer func() { <-s.slots }()
+	a, err := s.admit(w)
 	if err != nil {
-		return Written{}, err
+		return address{}, err
 	}
-	out.Resource = rec.Resource()
-	return out, nil
+	return a, w.prepare()
+}
+
+// shape turns what was stored into what the caller sees, outside the
+// transaction too.
+func (s *Store) shape(frame []byte) (resource.Resource, error) {
+	s.slots <- struct{}{}
+	defer func() { <-s.slots }()
+	rec, err := resource.DecodeRecord(frame)
+	if err != nil {
+		return resource.Resource{}, err
+	}
+	return rec.Resource(), nil
 }
 
 // find returns the record that an address means, tombstones included, or nil.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -78,7 +79,7 @@ func (d *draft) desire() error {
 		}
 	}
 	reg := resource.NewRegister(d.stamp, d.known(), want)
-	same := reg.SameValue(old)
+	same := bytes.Equal(want.Spec, old.Value.Spec) && reg.SameValue(old)
 	if d.live && same && !d.rises(d.existing.Top()) {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"time"
 
@@ -50,6 +51,7 @@ type Store struct {
 	identity Identity
 	stamper  Stamper
 	commits  committer
+	slots    chan struct{} // bounds the writers that prepare at once
 
 	// mu guards what is published after a commit, all of it at once: a reader
 	// that holds it sees one state.
@@ -105,6 +107,7 @@ func Open(engine Engine, cfg Config) (*Store, error) {
 		cfg: cfg, engine: engine, registry: cfg.Registry,
 		vector: Vector{}, tries: map[string]*merkle.Trie{}, prevs: map[string]uint64{},
 		ahead: map[resource.ID]map[uint64]early{}, changed: make(chan struct{}),
+		slots: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 	}
 	if err := resource.RegisterCoreKinds(s.registry); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)

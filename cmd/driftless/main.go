@@ -8,16 +8,12 @@ import (
 	"syscall"
 
 	"driftless.dev/cli"
-	"driftless.dev/store/bolt"
 )
 
 // version is set by the build.
 var version = "0.1.0-dev"
 
 func main() {
-	if bolt.RunVerifier() {
-		return // this process was started to look at a file, and has
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(cli.Run(ctx, os.Args[1:], cli.Config{

@@ -17,7 +17,7 @@ import (
 func (s *settings) config(version string, logger *slog.Logger) (driftless.Config, error) {
 	r := reader{s: s}
 	c := driftless.Config{
-		Name: r.text("name"), Data: r.text("data"), Fleet: r.text("fleet"), FleetSecret: []byte(r.secret("fleet-secret-file")),
+		Name: r.text("name"), Data: r.text("data"), Verify: true, Fleet: r.text("fleet"), FleetSecret: []byte(r.secret("fleet-secret-file")),
 		HTTP: r.text("http"), HTTPHosts: r.list("http-hosts"), TLSCert: r.text("tls-cert"), TLSKey: r.text("tls-key"), TLSClientCA: r.text("tls-client-ca"),
 		SyncInterval: r.duration("sync-interval"), MaxClockOffset: r.duration("max-clock-offset"), DrainTimeout: r.duration("drain-timeout"),
 		SnapshotEvery: r.integer("snapshot-every"), Tokens: r.tokens("token-file"), Version: version, Logger: logger,

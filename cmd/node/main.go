@@ -8,25 +8,33 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/pflag"
 
 	"driftless.dev"
-	"driftless.dev/store/bolt"
 )
 
 // version is set by the build.
 var version = "0.1.0-dev"
 
 func main() {
-	if bolt.RunVerifier() {
+	if driftless.RunVerifier() {
 		return // this process was started to look at a file, and has
+	}
+	if os.Getenv("GOGC") == "" {
+		// A node's live memory is small beside what passes through it: collect
+		// less often. GOMEMLIMIT still bounds it.
+		debug.SetGCPercent(gcPercent)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
+
+// gcPercent is the garbage collector's target unless GOGC says otherwise.
+const gcPercent = 400
 
 // Exit codes.
 const (

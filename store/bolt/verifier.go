@@ -31,6 +31,7 @@ func RunVerifier() bool {
 	if !child {
 		return false
 	}
+	fmt.Print(greeting)
 	debug.SetMaxStack(verifierStack)
 	go exitWithParent()
 	err := walk(path, walkLimit)

@@ -26,8 +26,17 @@ const (
 	exitUnknown = 5 // the file could not be opened, for no fault of its own
 )
 
-// errNoVerdict is the cause when the child's time is up.
-var errNoVerdict = errors.New("opening it does not end")
+// greeting is what the child says before it looks at the file. A child that
+// does not is no verifier but the program itself, run once more.
+const greeting = "driftless-verifier/1\n"
+
+var (
+	// ErrNoVerifier is returned by Verify when this program's main does not call
+	// RunVerifier first: the file was not looked at, and nothing is known of it.
+	ErrNoVerifier = errors.New("this program's main must call RunVerifier first")
+	// errNoVerdict is the cause when the child's time is up.
+	errNoVerdict = errors.New("opening it does not end")
+)
 
 // Verify opens the file at path in a child process, where a damaged one can
 // crash or hang nothing else, and walks it. A file that is absent or empty is
@@ -46,7 +55,7 @@ func Verify(ctx context.Context, path string) error {
 func verify(ctx context.Context, path string, timeout time.Duration) error {
 	if _, inside := os.LookupEnv(verifierEnv); inside {
 		// Without this a forgotten RunVerifier is a process bomb.
-		return errors.New("this is the verifier, and its main did not call bolt.RunVerifier")
+		return ErrNoVerifier
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
@@ -61,13 +70,17 @@ func verify(ctx context.Context, path string, timeout time.Duration) error {
 	child := exec.CommandContext(ctx, program)
 	child.Env = append(os.Environ(), verifierEnv+"="+path)
 	child.WaitDelay = time.Second
-	var found bytes.Buffer
-	child.Stderr = &found
+	var said, found bytes.Buffer
+	child.Stdout, child.Stderr = &said, &found
 	// Never written to: its end tells the child that this process is gone.
 	if _, err := child.StdinPipe(); err != nil {
 		return fmt.Errorf("make pipe: %w", err)
 	}
-	return verdict(ctx, path, child.Run(), firstLine(found.Bytes()))
+	ended := child.Run()
+	if ctx.Err() == nil && !bytes.HasPrefix(said.Bytes(), []byte(greeting)) {
+		return ErrNoVerifier
+	}
+	return verdict(ctx, path, ended, firstLine(found.Bytes()))
 }
 
 // verdict reads how the child ended.
