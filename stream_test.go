@@ -81,13 +81,13 @@ func streams(t *testing.T, from *member, fleet []*member, name string) bool {
 	deadline := time.Now().Add(time.Second)
 	for _, m := range fleet {
 		for {
+			changed, _ := m.Store().Changed()
 			if _, err := m.Store().Get(t.Context(), "notes", resource.Scope{}, name); err == nil {
 				break
 			}
 			if time.Now().After(deadline) {
 				return false
 			}
-			changed, _ := m.Store().Changed()
 			select {
 			case <-changed:
 			case <-time.After(time.Until(deadline)):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -122,7 +123,9 @@ func (n *Node) Fleet(ctx context.Context, ask bool) (fleet.Fleet, error) {
 	for i := range rep.Peers {
 		p := &rep.Peers[i]
 		peers[p.Instance] = p
-		if _, ok := roster[p.Instance]; !ok {
+		if _, ok := roster[p.Instance]; !ok && p.State != replicate.Lost {
+			// Heard, and its Member record is on its way. One that is silent and
+			// has no record is no member: it was taken off the roster.
 			roster[p.Instance] = p.Name
 		}
 	}
@@ -149,7 +152,7 @@ func (n *Node) gather(ctx context.Context, s *standing, ask bool) {
 		s.wire, s.err = n.replicator.Ask(ctx, s.id)
 	case s.peer == nil:
 		s.err = fmt.Errorf("%w: not heard since the start", replicate.ErrUnreachable)
-	case s.peer.State == replicate.Lost:
+	case s.peer.State != replicate.Alive:
 		s.err = fmt.Errorf("%w: last heard %s", replicate.ErrUnreachable, s.peer.LastHeard.UTC().Format(time.RFC3339))
 	}
 }
@@ -158,26 +161,31 @@ func (n *Node) gather(ctx context.Context, s *standing, ask bool) {
 func (n *Node) verdict(all []standing) fleet.Fleet {
 	out := fleet.Fleet{Name: n.cfg.Fleet}
 	roots := map[string]bool{}
-	silent := ""
+	var silent []string
 	heads := heads(all)
 	for i := range all {
 		m := member(&all[i], heads)
 		if m.Error != "" {
-			silent = m.Name
+			silent = append(silent, m.Name)
 		} else {
 			roots[m.SuperRoot] = true
 		}
 		out.Members = append(out.Members, m)
 	}
 	out.DistinctRoots = len(roots)
-	out.Converged = silent == "" && len(roots) == 1
+	ready, waiting := n.Ready()
 	switch {
-	case silent != "":
-		out.Reason = "member " + silent + " does not answer: its state is unknown"
+	case !ready:
+		// Alone with an empty copy it would agree with itself.
+		out.Reason = "this node is not ready: " + waiting
+	case len(silent) > 0:
+		out.Reason = "no answer from " + strings.Join(silent, ", ") + ": unknown is not agreement (gone for good? delete its Member record)"
 	case len(roots) > 1:
 		out.Reason = fmt.Sprintf("%d different roots", len(roots))
+	default:
+		out.Converged = true
 	}
-	if silent == "" {
+	if len(silent) == 0 {
 		out.ConvergedUpTo = convergedUpTo(all)
 	}
 	return out
@@ -209,7 +217,7 @@ func member(s *standing, heads store.Vector) fleet.Member {
 		m.LastHeard, m.LastRootMatch = timeOrNil(p.LastHeard), timeOrNil(p.LastMatch)
 	}
 	if s.err != nil {
-		m.Error = s.err.Error()
+		m.Error, m.Ready = s.err.Error(), false
 		return m
 	}
 	hb := s.wire.Heartbeat

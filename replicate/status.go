@@ -137,15 +137,20 @@ func reached(peers []Peer, seq uint64, n int, roster map[resource.ID]string) (w 
 		names = map[resource.ID]string{}
 	}
 	for _, p := range peers {
-		if p.Applied >= seq {
+		_, rostered := names[p.Instance]
+		switch {
+		case p.Applied >= seq:
 			w.Reached++
 			delete(names, p.Instance)
-		} else {
+		case rostered || p.State != Lost:
 			names[p.Instance] = p.Name
 		}
 	}
 	if w.Wanted = n; n < 0 {
 		w.Wanted = w.Reached + len(names)
+	}
+	if w.Reached >= w.Wanted {
+		return w
 	}
 	for _, id := range sortedIDs(names) {
 		w.Missing = append(w.Missing, names[id])

@@ -6,9 +6,11 @@ import "fmt"
 // global scope and are identified by name, so that nodes which write one apart
 // write the same record. A fresh slice each time.
 func CoreKinds() []Kind {
+	member := coreKind(MemberKind, "member", "members", memberSchema)
+	member.PrintColumns = []PrintColumn{{Name: "Member", JSONPath: ".spec.name"}}
 	return []Kind{
 		coreKind(KindKind, "kind", "kinds", kindSchema),
-		coreKind(MemberKind, "member", "members", memberSchema),
+		member,
 		coreKind(PolicyKind, "policy", "policies", ""),
 	}
 }
