@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -30,6 +31,7 @@ const memberPause = 2 * time.Second
 func (n *Node) keepMember(ctx context.Context) error {
 	for {
 		changed, _ := n.store.Changed() // before the look: what comes after it is not missed
+		n.tellRoster(ctx)
 		held, err := n.writeMember(ctx)
 		switch {
 		case errors.Is(err, store.ErrFailed), errors.Is(err, store.ErrClosed), ctx.Err() != nil:
@@ -95,6 +97,17 @@ func (n *Node) sayMember(r *resource.Resource) error {
 	var err error
 	r.Spec, err = resource.EncodeSpec(want)
 	return err
+}
+
+// tellRoster tells replication who the members are, so that whoever else can
+// send heartbeats moves neither its clock nor its pace.
+func (n *Node) tellRoster(ctx context.Context) {
+	roster, err := n.roster(ctx)
+	if err != nil {
+		n.log.Warn("roster not read", "err", err)
+		return
+	}
+	n.replicator.SetRoster(slices.Collect(maps.Keys(roster)))
 }
 
 // roster returns the live members by instance, with their names, this node

@@ -149,7 +149,11 @@ func splitAddress(field, addr string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-func (n *Node) openReplication(context.Context) error {
+func (n *Node) openReplication(ctx context.Context) error {
+	roster, err := n.roster(ctx)
+	if err != nil {
+		return err
+	}
 	c := n.cfg.NATS
 	bc := jetstream.Config{
 		Fleet: n.cfg.Fleet, Instance: n.store.Identity().Instance, Name: n.cfg.Name, Version: n.cfg.Version,
@@ -159,7 +163,6 @@ func (n *Node) openReplication(context.Context) error {
 	if n.server != nil {
 		bc.InProcess = n.server.InProcess()
 	}
-	var err error
 	if n.bus, err = jetstream.New(bc); err != nil {
 		return err
 	}
@@ -173,7 +176,7 @@ func (n *Node) openReplication(context.Context) error {
 	}
 	n.replicator, err = replicate.New(n.store, n.bus, n.cfg.Clock, replicate.Config{
 		Fleet: n.fleet, Name: n.cfg.Name, Software: n.cfg.Version, Boot: boot, Seed: seed,
-		SyncInterval: n.cfg.SyncInterval, MaxClockOffset: n.cfg.MaxClockOffset,
+		SyncInterval: n.cfg.SyncInterval, MaxClockOffset: n.cfg.MaxClockOffset, Members: len(roster) - 1,
 	}, n.log)
 	return err
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -350,4 +352,46 @@ func (w *writers) start(prefix string, members []*member) (stop func()) {
 	})
 	w.t.Cleanup(stop) // before the members are stopped
 	return stop
+}
+
+// A node started from a copy of another's directory is reported by both, and
+// neither says that the fleet agrees.
+func TestFleet_ClonedDirectoryIsReported(t *testing.T) {
+	a := newMember(t, "a", nil)
+	b := newMember(t, "b", nil)
+	a.start()
+	b.joinTo(a)
+	b.start()
+	settle(t, []*member{a, b})
+	b.stop()
+	c := newMember(t, "c", nil)
+	if err := os.CopyFS(c.cfg.Data, os.DirFS(b.cfg.Data)); err != nil {
+		t.Fatal(err)
+	}
+	c.joinTo(a)
+	b.start()
+	c.start()
+	for _, m := range []*member{b, c} {
+		eventually(t, 15*time.Second, m.cfg.Name+" tells of the clone", func() bool {
+			f, err := m.Fleet(t.Context(), true)
+			told := slices.ContainsFunc(m.Info().Conditions, func(c string) bool { return strings.HasPrefix(c, "CloneSuspected") })
+			return err == nil && !f.Converged && told
+		})
+	}
+}
+
+// A member that is taken off the roster is not waited for any more.
+func TestFleet_RemovedMemberDoesNotCount(t *testing.T) {
+	fleet := newFleet(t, []string{"a", "b", "c"}, nil)
+	gone := fleet[2].Store().Identity().Instance.String()
+	fleet[2].stop()
+	a := fleet[0]
+	f, err := a.Fleet(t.Context(), true)
+	if err != nil || f.Converged {
+		t.Errorf("with a silent member: converged %v, %v", f.Converged, err)
+	}
+	if err := a.Store().Delete(t.Context(), resource.MemberKind, resource.Scope{}, gone, store.As(resource.Human)); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, fleet[:2])
 }

@@ -174,7 +174,10 @@ func (n *Node) verdict(all []standing) fleet.Fleet {
 	}
 	out.DistinctRoots = len(roots)
 	ready, waiting := n.Ready()
+	rep, _ := n.replicator.Status()
 	switch {
+	case n.cfg.Clock.Wall().Sub(rep.CloneAt).Abs() < cloneFresh:
+		out.Reason = "another process uses this node's identity: one of the two must go"
 	case !ready:
 		// Alone with an empty copy it would agree with itself.
 		out.Reason = "this node is not ready: " + waiting
@@ -190,6 +193,10 @@ func (n *Node) verdict(all []standing) fleet.Fleet {
 	}
 	return out
 }
+
+// cloneFresh is how long a clone that was heard stands against agreement: a few
+// heartbeats.
+const cloneFresh = 15 * time.Second
 
 // heads is the highest position known of each incarnation.
 func heads(all []standing) store.Vector {

@@ -28,6 +28,10 @@ type Config struct {
 	// MaxClockOffset bounds how far ahead of the fleet's reference a stamp may
 	// be.
 	MaxClockOffset time.Duration
+	// Members is how many others are on the roster at the start: with two or
+	// more, nothing of theirs is taken in before enough clocks are heard to tell
+	// a stamp that no sound clock issued, or a moment has passed.
+	Members int
 }
 
 // Defaults of Config.
@@ -95,6 +99,7 @@ func NewCore(cfg Config) *Core {
 	c.members.told = store.Vector{}
 	c.pub.start(cfg.Published)
 	c.counts.Sessions = map[string]uint64{}
+	c.members.unrostered = true
 	c.rec.refused = map[merkle.Key]refusal{}
 	for _, r := range sessionResults {
 		c.counts.Sessions[r] = 0
@@ -190,7 +195,7 @@ func (c *Core) Wake() time.Duration {
 	if s := c.rec.session; s != nil {
 		at = min(at, s.deadline)
 	}
-	for _, t := range [...]time.Duration{c.members.ackAt, c.pub.retryAt, c.sub.retryAt, c.rec.dueAt, c.rec.joinUntil} {
+	for _, t := range [...]time.Duration{c.members.ackAt, c.pub.retryAt, c.sub.retryAt, c.rec.dueAt, c.rec.joinUntil, c.rec.joinUntil + joinWait} {
 		if t > c.now.Mono && t < at {
 			at = t
 		}
@@ -202,6 +207,12 @@ func (c *Core) Wake() time.Duration {
 // live members' wall clocks, when there are three or more; else the own one,
 // and then it is not sure enough to refuse anything by.
 func (c *Core) reference() (ref time.Time, sure bool) { return c.members.reference(c.now) }
+
+// holding reports whether this node still waits for enough clocks.
+func (c *Core) holding() bool {
+	_, sure := c.reference()
+	return c.cfg.Members >= 2 && !sure && c.now.Mono < c.rec.joinUntil+joinWait
+}
 
 // tooFar reports whether a record carries a stamp that no sound clock would
 // have issued yet.

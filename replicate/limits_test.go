@@ -75,7 +75,7 @@ func TestWake_RememberedAfterAnAdmit(t *testing.T) {
 	a, b := pair(t)
 	a.hear(b)
 	w := b.put("", "x", 1)
-	a.step(b.message(1, b.events(w.Seq - 1)...))
+	a.step(b.message(1, b.events(w.Seq-1)...))
 	a.act(one[replicate.Apply](a), nil)
 	due := a.core.Wake()
 	*a.mono += 25 * time.Millisecond

@@ -33,6 +33,13 @@ type membership struct {
 	acks   map[resource.ID]store.Position // by origin incarnation
 	told   store.Vector                   // as the last heartbeat told it
 	ready  bool
+	// roster is who the Member records name, unrostered that nobody has said
+	// yet. Only members move the clock's median and the heartbeat's period:
+	// anyone on the transport can send a heartbeat.
+	roster     map[resource.ID]bool
+	unrostered bool
+	// cloneAt is when another process was last heard under this identity.
+	cloneAt time.Time
 	// foreign is the last reason why a heartbeat was refused.
 	foreign   string
 	foreignAt time.Time
@@ -40,8 +47,21 @@ type membership struct {
 
 // period is the time between heartbeats.
 func (m *membership) period() time.Duration {
-	return max(heartbeatMin, time.Duration(len(m.peers))*heartbeatMin/heartbeatShare)
+	n := len(m.roster)
+	if m.unrostered {
+		n = len(m.peers)
+	}
+	return max(heartbeatMin, time.Duration(n)*heartbeatMin/heartbeatShare)
 }
+
+func (m *membership) setRoster(ids []resource.ID) {
+	m.roster, m.unrostered = map[resource.ID]bool{}, false
+	for _, id := range ids {
+		m.roster[id] = true
+	}
+}
+
+func (m *membership) counts(p *Peer) bool { return m.unrostered || m.roster[p.Instance] }
 
 // maxPeers bounds the members that are kept in mind: beyond it the one that was
 // silent longest makes room.
@@ -97,7 +117,7 @@ func (p *Peer) offset(now Now) time.Duration {
 func (m *membership) reference(now Now) (time.Time, bool) {
 	offsets := []time.Duration{0}
 	for _, p := range m.peers {
-		if p.State != Lost {
+		if p.State != Lost && m.counts(p) {
 			offsets = append(offsets, p.offset(now))
 		}
 	}
@@ -208,6 +228,7 @@ func (c *Core) hearHeartbeat(hb *wire.Heartbeat) {
 	if hb.Instance == c.cfg.Identity.Instance {
 		if hb.Boot != c.cfg.Boot {
 			c.counts.OwnClones++
+			c.members.cloneAt = c.now.Wall
 		}
 		return
 	}

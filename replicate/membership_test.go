@@ -158,7 +158,7 @@ func TestMembership_AcksAreGathered(t *testing.T) {
 	a.hear(b)
 	for i := range 3 {
 		w := b.put("", fmt.Sprint("m", i), 1)
-		a.step(b.message(uint64(i), b.events(w.Seq - 1)...))
+		a.step(b.message(uint64(i), b.events(w.Seq-1)...))
 		a.act(one[replicate.Apply](a), nil)
 		a.pass(9 * time.Millisecond)
 		if i < 2 {
@@ -171,7 +171,7 @@ func TestMembership_AcksAreGathered(t *testing.T) {
 	}
 	a.pass(11 * time.Second)
 	w := b.put("", "late", 1)
-	a.step(b.message(9, b.events(w.Seq - 1)...))
+	a.step(b.message(9, b.events(w.Seq-1)...))
 	a.act(one[replicate.Apply](a), nil)
 	a.pass(20 * time.Millisecond)
 	none[replicate.Request](a)

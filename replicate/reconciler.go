@@ -116,7 +116,7 @@ func (c *Core) syncDue() {
 		}
 		return
 	}
-	if !c.transport.Connected || r.applying > 0 {
+	if !c.transport.Connected || r.applying > 0 || c.holding() {
 		return // a session that timed out still has a batch on its way
 	}
 	for len(r.asked) > 0 && r.session == nil {

@@ -31,7 +31,7 @@ type rig struct {
 	mono   *time.Duration // shared by the rigs of one test
 	skew   time.Duration  // of this rig's wall clock
 	todo   []replicate.Effect
-	state  func() store.State // instead of the store's, when set
+	state  func() store.State                               // instead of the store's, when set
 	notes  func(in replicate.Input, out []replicate.Effect) // of every step, for a transcript
 }
 

@@ -86,11 +86,12 @@ type shell struct {
 	result chan error
 }
 
-// inShell runs a test in a bubble with a replicator over bus. The bubble ends
-// only when all its goroutines have.
-func inShell(t *testing.T, bus *fakeBus, test func(*shell)) {
+// inShell runs a test in a bubble with a replicator over the bus that makeBus
+// makes there. The bubble ends only when all its goroutines have.
+func inShell(t *testing.T, makeBus func() *fakeBus, test func(*testing.T, *shell)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
+		bus := makeBus()
 		s := &shell{t: t, engine: memory.NewEngine(), result: make(chan error, 1)}
 		clock := bubbleClock{time.Now()}
 		var err error
@@ -109,7 +110,7 @@ func inShell(t *testing.T, bus *fakeBus, test func(*shell)) {
 		s.stop = stop
 		go func() { s.result <- s.Run(ctx) }()
 		synctest.Wait()
-		test(s)
+		test(t, s)
 		stop()
 		synctest.Wait()
 	})
@@ -141,3 +142,6 @@ func (s *shell) peer(name string) (*rig, replicate.Message) {
 func (s *shell) deliver(ctx context.Context, m replicate.Message) error {
 	return s.Message(ctx, m.At, m.Realm, m.Origin, m.Data)
 }
+
+// quiet makes a bus that does nothing special.
+func quiet() *fakeBus { return &fakeBus{} }

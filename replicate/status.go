@@ -44,6 +44,8 @@ type Status struct {
 	// Foreign why the last foreign heartbeat was refused; each with its time.
 	LastError, Foreign     string
 	LastErrorAt, ForeignAt time.Time
+	// CloneAt is when another process was last heard under this identity.
+	CloneAt time.Time
 	// PublishError is why nothing was handed to the stream since the last
 	// success, "" when all is well.
 	PublishError string
@@ -67,8 +69,8 @@ func (c *Core) Status(now Now) Status {
 	st := Status{
 		Transport: c.transport, Ready: c.members.ready, Published: c.pub.done, Counters: c.counts,
 		LastError: c.rec.lastError, LastErrorAt: c.rec.lastErrorAt, Foreign: c.members.foreign, ForeignAt: c.members.foreignAt,
-		PublishError: c.pub.lastError,
-		ClockOffset:  now.Wall.Sub(ref), ClockSure: sure,
+		PublishError: c.pub.lastError, CloneAt: c.members.cloneAt,
+		ClockOffset: now.Wall.Sub(ref), ClockSure: sure,
 	}
 	st.Counters.Sessions = maps.Clone(c.counts.Sessions)
 	for _, p := range c.members.sorted() {
@@ -102,6 +104,15 @@ func (r *Replicator) Ask(ctx context.Context, instance resource.ID) (wire.Standi
 		return wire.Standing{}, err
 	}
 	return fleet.ReadStanding(data)
+}
+
+// SetRoster says which instances are members, as the Member records name them.
+func (r *Replicator) SetRoster(members []resource.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.core.members.setRoster(members)
+	r.core.now = r.now()
+	r.refer()
 }
 
 // Waited is what a write that waited for others came to.

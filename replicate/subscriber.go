@@ -82,7 +82,7 @@ func (c *Core) sift(from resource.ID, events []resource.Event) (take, refuse []s
 // flush sends what has gathered to the disk.
 func (c *Core) flush() {
 	s := &c.sub
-	if s.applying != 0 || len(s.pending) == 0 || s.retryAt > c.now.Mono {
+	if s.applying != 0 || len(s.pending) == 0 || s.retryAt > c.now.Mono || c.holding() {
 		return
 	}
 	s.retryAt = 0

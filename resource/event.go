@@ -115,7 +115,7 @@ func ReadEvent(r *pack.Reader) (e Event) {
 
 // Validate checks what every node judges alike of an event from a peer.
 func (e *Event) Validate() error {
-	if e.Incarnation.IsZero() || e.Seq == 0 || e.HLC == 0 || e.RealmPrev >= e.Seq {
+	if e.Incarnation.IsZero() || e.Seq == 0 || e.HLC == 0 || e.HLC > MaxHLC || e.RealmPrev >= e.Seq {
 		return fmt.Errorf("%w: event %s/%d is not well formed", ErrInvalid, e.Incarnation, e.Seq)
 	}
 	if e.Deleted && !e.Record.Deleted() {

@@ -39,7 +39,7 @@ func drawEvent(t *rapid.T) resource.Event {
 	for p := range e.Record.Points() {
 		newest = max(newest, p.HLC)
 	}
-	e.HLC = hlc.Timestamp(rapid.Uint64Min(uint64(newest)).Draw(t, "hlc"))
+	e.HLC = hlc.Timestamp(rapid.Uint64Range(uint64(newest), uint64(resource.MaxHLC)).Draw(t, "hlc"))
 	copy(e.PrevHash[:], rapid.SliceOfN(rapid.Byte(), 0, 32).Draw(t, "prevHash"))
 	return e
 }

@@ -101,8 +101,8 @@ func goldenRecords(t *testing.T) []namedRecord {
 	for i := range byte(resource.MaxContext) {
 		context = append(context, at(int64(i)+1, i))
 	}
-	large.Fence = resource.Epoch{Number: resource.MaxRank, Claim: resource.Point{HLC: hlc.Max, Writer: resource.ID{0: 255}}}
-	top := resource.Stamp{Release: resource.MaxRank, Actor: resource.System, Epoch: large.Fence, HLC: hlc.Max, Writer: resource.ID{0: 255}}
+	large.Fence = resource.Epoch{Number: resource.MaxRank, Claim: resource.Point{HLC: resource.MaxHLC, Writer: resource.ID{0: 255}}}
+	top := resource.Stamp{Release: resource.MaxRank, Actor: resource.System, Epoch: large.Fence, HLC: resource.MaxHLC, Writer: resource.ID{0: 255}}
 	large.Desired = resource.NewRegister(top, context, resource.Desired{
 		APIVersion: "skill.example.dev/v1", Labels: map[string]string{"b": "2", "a": "1", "é": "3"}, Spec: fmt.Appendf(nil, "%q", bytes.Repeat([]byte("x"), 300)),
 	})

@@ -4,12 +4,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"driftless.dev/hlc"
 )
 
 // MaxCounter bounds SyncVersion and Version, MaxRank a stamp's release and an
 // epoch's number: far beyond what a fleet reaches, and low enough that a
 // hostile peer's value leaves room to count on from.
+//
+// MaxHLC bounds stamps: times beyond the year 9999 have no RFC 3339 form, and a
+// clock that stood at its end would issue one stamp for ever.
 const (
+	MaxHLC     = hlc.Timestamp(253_402_300_799_000 << 16)
 	MaxCounter = 1 << 62
 	MaxRank    = 1 << 32
 )
@@ -78,6 +84,14 @@ func registerSize[V any](r *Register[V]) int {
 // validateStamps checks that no stamp's rank is out of bounds, and that the
 // fence is the highest epoch, or nobody could write under it.
 func (r *Record) validateStamps() error {
+	for p := range r.points {
+		if p.HLC > MaxHLC {
+			return fmt.Errorf("%w: record %s: stamp %s lies beyond the year 9999", ErrInvalid, r.ID, p)
+		}
+	}
+	if r.Deletion != nil && r.Deletion.Value.RequestedAt > MaxHLC || r.Fence.Claim.HLC > MaxHLC {
+		return fmt.Errorf("%w: record %s holds a time beyond the year 9999", ErrInvalid, r.ID)
+	}
 	stamps := []Stamp{r.Desired.Stamp}
 	if r.Deletion != nil {
 		stamps = append(stamps, r.Deletion.Stamp)

@@ -43,13 +43,13 @@ type Applied struct {
 
 // maxAhead bounds, per incarnation, the events that are remembered while a
 // predecessor is missing; beyond it reconciliation closes the gap.
-const maxAhead = 4096
+const maxAhead = 1024
 
 // maxIncarnations bounds the entries of the vector, and maxAheadOrigins the
 // incarnations whose early events are remembered.
 const (
-	maxIncarnations = 1 << 16
-	maxAheadOrigins = 1 << 10
+	maxIncarnations = 1 << 12
+	maxAheadOrigins = 1 << 8
 )
 
 // Apply joins a batch into the store in one transaction and observes its

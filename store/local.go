@@ -215,7 +215,7 @@ func (t *txn) applyPut(w *Write, a address, existing *resource.Record, now hlc.T
 }
 
 // maxRealms bounds the projects of a fleet: members tell each other all roots.
-const maxRealms = 4096
+const maxRealms = 1024
 
 func (t *txn) realmFits(realm string) error {
 	t.s.mu.RLock()

@@ -59,10 +59,11 @@ func (r *reader) list(key string) []string {
 }
 
 func (r *reader) duration(key string) time.Duration {
-	if d, ok := r.s.k.Get(key).(time.Duration); ok {
-		return d
+	d, ok := r.s.k.Get(key).(time.Duration)
+	var err error
+	if !ok {
+		d, err = time.ParseDuration(r.text(key))
 	}
-	d, err := time.ParseDuration(r.text(key))
 	if err == nil && d <= 0 {
 		err = fmt.Errorf("%s is not above zero", d)
 	}

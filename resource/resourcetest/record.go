@@ -93,7 +93,7 @@ func (g *drawing) time(label string, least uint64) hlc.Timestamp {
 	if !g.Wide {
 		return hlc.Timestamp(rapid.Uint64Range(least, 4).Draw(g.T, label))
 	}
-	return hlc.Timestamp(rapid.Uint64Range(least, 1<<64-1).Draw(g.T, label))
+	return hlc.Timestamp(rapid.Uint64Range(least, uint64(resource.MaxHLC)).Draw(g.T, label))
 }
 
 func (g *drawing) id(label string, least byte) (id resource.ID) {
