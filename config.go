@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,6 +125,11 @@ func (c Config) complete() (Config, error) {
 	}
 	if err := wire.ValidateFleet(c.Fleet); err != nil {
 		return c, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	for _, join := range c.NATS.Join {
+		if u, err := url.Parse(join); err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) {
+			return c, fmt.Errorf("%w: join: a NATS server's URL is nats://host:port (or tls, ws, wss)", ErrConfig)
+		}
 	}
 	if c.NATS.embedded() && c.NATS.Listen == "" {
 		c.NATS.Listen = DefaultNATSListen

@@ -52,7 +52,10 @@ func (n *Node) openAPI(context.Context) error {
 	if n.listener, err = listen(n.cfg.HTTP); err != nil {
 		return fmt.Errorf("listen for HTTP: %w (choose another with --http)", err)
 	}
-	return n.api.Exposed(n.listener.Addr())
+	if err := n.api.Exposed(n.listener.Addr()); err != nil {
+		return fmt.Errorf("%w: http: %w", ErrConfig, err)
+	}
+	return nil
 }
 
 // listen opens host:port or unix:/path.

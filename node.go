@@ -129,8 +129,13 @@ func (n *Node) openServer(context.Context) error {
 		}
 		sc.ClusterName = "driftless-" + n.cfg.Fleet
 	}
+	if ip := net.ParseIP(sc.Host); sc.Host != "localhost" && (ip == nil || !ip.IsLoopback()) && c.User == "" && c.Token == "" && !sc.DontListen {
+		n.log.Warn("NATS is open to whoever reaches the address: anyone there can read and write the fleet; set --nats-user or --nats-token-file", "address", c.Listen)
+	}
 	var err error
-	n.server, err = jetstream.StartServer(sc)
+	if n.server, err = jetstream.StartServer(sc); errors.Is(err, jetstream.ErrConfig) {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
 	return err
 }
 
@@ -163,7 +168,9 @@ func (n *Node) openReplication(ctx context.Context) error {
 	if n.server != nil {
 		bc.InProcess = n.server.InProcess()
 	}
-	if n.bus, err = jetstream.New(bc); err != nil {
+	if n.bus, err = jetstream.New(bc); errors.Is(err, jetstream.ErrConfig) {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	} else if err != nil {
 		return err
 	}
 	boot, err := drawn()

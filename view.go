@@ -78,7 +78,7 @@ func troubles(rep *replicate.Status, now time.Time, maxOffset time.Duration) (ou
 		"this machine's clock differs from the members' median by %s", rep.ClockOffset.Round(time.Millisecond))
 	say(recent(rep.ForeignAt, now), "ForeignHeartbeat", "%s (another fleet name or secret uses this NATS)", rep.Foreign)
 	say(rep.PublishError != "", "PublishFailing", "%s: what is written here waits, or spreads by reconciliation", rep.PublishError)
-	say(rep.Counters.OwnClones > 0, "CloneSuspected", "another process uses this node's identity")
+	say(recent(rep.CloneAt, now), "CloneSuspected", "another process uses this node's identity")
 	say(rep.Counters.Clones > 0, "CloneSuspected", "two writes carry one stamp: an instance was cloned")
 	return out
 }

@@ -18,7 +18,7 @@ func TestTroubles(t *testing.T) {
 		want   []string
 	}{
 		"nothing":                             {replicate.Status{}, nil},
-		"another process":                     {replicate.Status{Counters: replicate.Counters{OwnClones: 1}}, []string{"CloneSuspected: another process"}},
+		"another process":                     {replicate.Status{CloneAt: now}, []string{"CloneSuspected: another process"}},
 		"a stamp twice":                       {replicate.Status{Counters: replicate.Counters{Clones: 1}}, []string{"CloneSuspected: two writes carry one stamp"}},
 		"foreign":                             {replicate.Status{Foreign: "x", ForeignAt: now.Add(-59 * time.Second)}, []string{"ForeignHeartbeat: x"}},
 		"foreign, once":                       {replicate.Status{Foreign: "x", ForeignAt: now.Add(-time.Minute)}, nil},

@@ -34,7 +34,7 @@ type Node struct {
 	StartedAt  time.Time  `json:"startedAt"`
 	Published  uint64     `json:"publishedSeq"`
 	Vector     []Position `json:"vector"`
-	// LastError is what the last failed reconciliation said.
+	// LastError is what the last failed reconciliation said, within the last minute.
 	LastError string `json:"lastError,omitempty"`
 }
 

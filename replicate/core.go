@@ -178,7 +178,7 @@ func (c *Core) transportChanged(t Transport) {
 	c.progress++
 	c.transport = t
 	if t.Fresh {
-		c.pub.rewind(safetyWindow)
+		c.pub.again()
 	}
 	if t.Stream && !was.Stream {
 		c.pub.retryAt = 0
@@ -216,8 +216,8 @@ func (c *Core) holding() bool {
 
 // tooFar reports whether a record carries a stamp that no sound clock would
 // have issued yet.
-func (c *Core) tooFar(r *resource.Record) bool {
-	ref, sure := c.reference()
+func (c *Core) tooFar(now Now, r *resource.Record) bool {
+	ref, sure := c.members.reference(now)
 	if !sure {
 		return false
 	}

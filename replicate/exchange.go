@@ -35,12 +35,22 @@ func (c *Core) recordsAnswered(s *session, in Replied) error {
 	if m.Size > 0 {
 		return c.pieceAnswered(s, &m)
 	}
-	if m.Done == 0 || m.Done > uint64(len(s.pull)) || len(s.partial) > 0 {
+	if len(s.partial) > 0 {
+		return c.changedOnItsWay()
+	}
+	if m.Done == 0 || m.Done > uint64(len(s.pull)) {
 		return fmt.Errorf("%w: %d of %d records answered", resource.ErrInvalid, m.Done, len(s.pull))
 	}
 	done := s.pull[:m.Done]
 	s.pull = s.pull[m.Done:]
 	return c.applyFrames(s, m.Frames, done)
+}
+
+// changedOnItsWay ends a session whose pieces do not belong together: an honest
+// member's record changed meanwhile.
+func (c *Core) changedOnItsWay() error {
+	c.endSession(resultMoved, "a large record changed on its way")
+	return nil
 }
 
 // unfit reports whether an assembled record is not the one whose digest the
@@ -57,7 +67,11 @@ func (c *Core) unfit(s *session, frame []byte) bool {
 
 // pieceAnswered gathers a record that does not fit one message.
 func (c *Core) pieceAnswered(s *session, m *wire.Records) error {
-	if len(m.Frames) != 1 || len(m.Frames[0]) == 0 || uint64(len(s.partial)+len(m.Frames[0])) > m.Size {
+	fits := len(m.Frames) == 1 && len(m.Frames[0]) > 0 && uint64(len(s.partial)+len(m.Frames[0])) <= m.Size
+	switch {
+	case !fits && len(s.partial) > 0:
+		return c.changedOnItsWay()
+	case !fits:
 		return fmt.Errorf("%w: piece of a record does not fit", resource.ErrInvalid)
 	}
 	s.partial = append(s.partial, m.Frames[0]...)
@@ -65,8 +79,7 @@ func (c *Core) pieceAnswered(s *session, m *wire.Records) error {
 		return c.pullNext()
 	}
 	if c.unfit(s, s.partial) {
-		c.endSession(resultMoved, "a large record changed on its way")
-		return nil
+		return c.changedOnItsWay()
 	}
 	frame, done := s.partial, s.pull[:1]
 	s.partial, s.pull = nil, s.pull[1:]
@@ -75,7 +88,7 @@ func (c *Core) pieceAnswered(s *session, m *wire.Records) error {
 
 // applyFrames decodes what was pulled and sends it to the disk.
 func (c *Core) applyFrames(s *session, frames [][]byte, places []merkle.Key) error {
-	take, refuse, err := c.admit(s.realm, s.peer, frames)
+	take, refuse, err := c.admit(c.now, s.realm, s.peer, frames)
 	if err != nil {
 		return err
 	}
@@ -98,13 +111,12 @@ func (c *Core) applyFrames(s *session, frames [][]byte, places []merkle.Key) err
 
 // Admit decodes and validates frames that a peer pushed.
 func (c *Core) Admit(now Now, from resource.ID, frames [][]byte) (take, refuse []store.Incoming, err error) {
-	c.now = now
-	return c.admit("", from, frames)
+	return c.admit(now, "", from, frames)
 }
 
 // admit decodes and validates frames from a peer, and parts off those whose
 // stamps lie too far ahead.
-func (c *Core) admit(realm string, from resource.ID, frames [][]byte) (take, refuse []store.Incoming, err error) {
+func (c *Core) admit(now Now, realm string, from resource.ID, frames [][]byte) (take, refuse []store.Incoming, err error) {
 	for _, f := range frames {
 		rec, err := resource.DecodeRecord(f)
 		if err == nil {
@@ -117,7 +129,7 @@ func (c *Core) admit(realm string, from resource.ID, frames [][]byte) (take, ref
 			return nil, nil, fmt.Errorf("%w: record %s is of another realm", resource.ErrInvalid, rec.ID)
 		}
 		in := store.Incoming{Record: rec, From: from}
-		if c.tooFar(&rec) {
+		if c.tooFar(now, &rec) {
 			refuse = append(refuse, in)
 		} else {
 			take = append(take, in)

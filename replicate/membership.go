@@ -32,7 +32,9 @@ type membership struct {
 	ackAt  time.Duration                  // 0 when nothing waits
 	acks   map[resource.ID]store.Position // by origin incarnation
 	told   store.Vector                   // as the last heartbeat told it
-	ready  bool
+	// toldLast is where the next heartbeat goes on from.
+	toldLast resource.ID
+	ready    bool
 	// roster is who the Member records name, unrostered that nobody has said
 	// yet. Only members move the clock's median and the heartbeat's period:
 	// anyone on the transport can send a heartbeat.
@@ -170,13 +172,17 @@ func (c *Core) Standing(now Now) wire.Heartbeat {
 func (c *Core) heartbeat() []byte {
 	hb := c.Standing(c.now)
 	vector := c.now.Summary().Vector
-	for _, inc := range vector.Incarnations() {
-		p := vector[inc]
+	incs := vector.Incarnations()
+	// Begin after the last that was told, or those that write all the time
+	// would keep the others from ever being told.
+	after, _ := slices.BinarySearchFunc(incs, c.members.toldLast, func(a, b resource.ID) int { return bytes.Compare(a[:], b[:]) })
+	for i := range incs {
+		inc := incs[(after+1+i)%len(incs)]
 		if len(hb.Changed) == wire.MaxChanged {
 			break
 		}
-		if c.members.told[inc].Seq != p.Seq && inc != c.cfg.Identity.Incarnation {
-			c.members.told[inc] = p
+		if p := vector[inc]; c.members.told[inc].Seq != p.Seq && inc != c.cfg.Identity.Incarnation {
+			c.members.told[inc], c.members.toldLast = p, inc
 			hb.Changed = append(hb.Changed, wirePosition(inc, p))
 		}
 	}

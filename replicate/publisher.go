@@ -31,6 +31,7 @@ type publisher struct {
 	head uint64 // of the log
 	read uint64 // read up to here
 	done uint64 // every chunk up to here is acked
+	top  uint64 // the highest that done ever was
 	// chunks wait for acks, in order; each counts what is outstanding.
 	chunks  []*outboxPart
 	byID    map[uint64]*outboxPart
@@ -50,15 +51,21 @@ type outboxPart struct {
 
 func (p *publisher) start(published uint64) {
 	p.byID = map[uint64]*outboxPart{}
-	p.done, p.read = published, published
-	p.rewind(safetyWindow)
+	p.top = published
+	p.again()
 }
 
 func (p *publisher) grown(seq uint64) { p.head = max(p.head, seq) }
 
-// rewind goes back by n log entries, forgetting what is outstanding.
-func (p *publisher) rewind(n uint64) {
-	p.done -= min(n, p.done)
+// again goes back by the safety window from the furthest that was acked, once,
+// however often it is asked to.
+func (p *publisher) again() {
+	p.done = min(max(p.done, p.top), p.top-min(safetyWindow, p.top))
+	p.rewind()
+}
+
+// rewind goes back to what is acked, forgetting what is outstanding.
+func (p *publisher) rewind() {
 	p.read = p.done
 	p.chunks, p.byID = nil, map[uint64]*outboxPart{}
 	p.stale = p.reading
@@ -148,6 +155,7 @@ func (c *Core) settle() {
 	was := p.done
 	for len(p.chunks) > 0 && p.chunks[0].waiting == 0 {
 		p.done = p.chunks[0].last
+		p.top = max(p.top, p.done)
 		p.chunks = p.chunks[1:]
 	}
 	if p.done != was {
@@ -163,7 +171,7 @@ func (c *Core) publishFailed(err error) {
 	p := &c.pub
 	p.lastError = err.Error()
 	c.counts.PublishFailures++
-	p.rewind(0)
+	p.rewind()
 	p.backoff = min(max(2*p.backoff, retryMin), retryMax)
 	p.retryAt = c.now.Mono + c.jitter(p.backoff)
 }

@@ -2,7 +2,6 @@ package replicate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -83,15 +82,15 @@ func New(s *store.Store, bus Bus, clock Clock, cfg Config, log *slog.Logger) (*R
 // Run replicates until ctx ends, or until something fails that waiting does
 // not cure.
 func (r *Replicator) Run(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
-	r.group, r.ctx = g, ctx
+	g, inner := errgroup.WithContext(ctx)
+	r.group, r.ctx = g, inner
 	for _, loop := range []func(context.Context) error{r.ticks, r.watchLog, r.applyLoop, r.readLoop} {
-		g.Go(func() error { return loop(ctx) })
+		g.Go(func() error { return loop(inner) })
 	}
-	g.Go(func() error { return r.bus.Run(ctx, r) })
+	g.Go(func() error { return r.bus.Run(inner, r) })
 	err := g.Wait()
-	if errors.Is(err, context.Canceled) {
-		return nil
+	if ctx.Err() != nil && r.store.Err() == nil {
+		return nil // it was asked to end, and that is what its parts say
 	}
 	return err
 }

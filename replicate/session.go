@@ -133,7 +133,7 @@ func (c *Core) apply(b store.Batch, refused []store.Incoming, next func(*session
 // endSession closes the session with a result.
 func (c *Core) endSession(result, reason string) {
 	r := &c.rec
-	peer := r.session.peer
+	peer, cut := r.session.peer, r.session.again || c.now.Mono >= r.session.ends
 	r.session = nil
 	c.counts.Sessions[result]++
 	switch result {
@@ -143,6 +143,9 @@ func (c *Core) endSession(result, reason string) {
 	case resultError:
 		c.complain(reason)
 		return
+	}
+	if cut {
+		return // there is more to come
 	}
 	r.firstDone = true // what could be exchanged has been
 	if p := c.members.peers[peer]; p != nil && result == resultMatch {
@@ -158,6 +161,9 @@ func (c *Core) helloAnswered(s *session, in Replied) (err error) {
 		return fmt.Errorf("%w: %s answered for %s", resource.ErrInvalid, s.theirs.Heartbeat.Instance, s.peer)
 	}
 	hb := s.theirs.Heartbeat
+	if super := merkle.SuperRoot(&c.cfg.Fleet.Key, realmRoots(s.theirs.Realms)); super != merkle.Root(hb.Super) {
+		return fmt.Errorf("%w: the super-root is not that of the realms", resource.ErrInvalid)
+	}
 	s.mine = c.now.State()
 	if p := c.members.peers[s.peer]; p != nil {
 		c.reportedBy(p, s.theirs.Vector)
@@ -175,6 +181,13 @@ func (c *Core) helloAnswered(s *session, in Replied) (err error) {
 	}
 	s.realms = differing(s.mine, s.theirs)
 	return c.nextRealm()
+}
+
+func realmRoots(realms []wire.Realm) (out []merkle.RealmRoot) {
+	for _, r := range realms {
+		out = append(out, merkle.RealmRoot{Realm: r.Name, Root: r.Root, Count: int(min(r.Records, 1<<40))})
+	}
+	return out
 }
 
 // differing lists the realms whose roots are not equal; a realm that one side

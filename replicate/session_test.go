@@ -103,13 +103,6 @@ func TestSession_HostileAnswersAreErrors(t *testing.T) {
 		"piece larger than it": {replicate.VerbRecords, records(f, func(m *wire.Records) { m.Size = 1 })},
 		"empty piece":          {replicate.VerbRecords, records(f, func(m *wire.Records) { m.Size, m.Frames = 9, [][]byte{{}} })},
 		"two pieces":           {replicate.VerbRecords, records(f, func(m *wire.Records) { m.Size, m.Frames = 9, [][]byte{{1}, {2}} })},
-		"piece after piece, then none": {replicate.VerbRecords, func(n int, _ []byte) []byte {
-			m := wire.Records{Done: 1, Size: 100, Frames: [][]byte{{1}}}
-			if n > 3 {
-				m = wire.Records{Done: 1}
-			}
-			return f.AppendRecords(nil, &m)
-		}},
 		"push garbage": {replicate.VerbPush, garbage},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,7 +70,7 @@ func (c *Core) message(in Message) {
 func (c *Core) sift(from resource.ID, events []resource.Event) (take, refuse []store.Incoming) {
 	for i := range events {
 		in := store.Incoming{Record: events[i].Record, Event: &events[i], From: from}
-		if c.tooFar(&in.Record) {
+		if c.tooFar(c.now, &in.Record) {
 			refuse = append(refuse, in)
 			continue
 		}
