@@ -103,7 +103,7 @@ func TestSession_HostileAnswersAreErrors(t *testing.T) {
 		"piece larger than it": {replicate.VerbRecords, records(f, func(m *wire.Records) { m.Size = 1 })},
 		"empty piece":          {replicate.VerbRecords, records(f, func(m *wire.Records) { m.Size, m.Frames = 9, [][]byte{{}} })},
 		"two pieces":           {replicate.VerbRecords, records(f, func(m *wire.Records) { m.Size, m.Frames = 9, [][]byte{{1}, {2}} })},
-		"push garbage": {replicate.VerbPush, garbage},
+		"push garbage":         {replicate.VerbPush, garbage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := pair(t)
