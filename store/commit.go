@@ -86,7 +86,7 @@ func (c *committer) do(fn func(*txn) error) error {
 // held, and let go meanwhile.
 func (c *committer) gather() {
 	for range gatherRounds {
-		if len(c.queue) >= c.last/4 {
+		if len(c.queue) >= c.last/2 {
 			return
 		}
 		c.mu.Unlock()
