@@ -148,7 +148,7 @@ func (w *writers) writer(n *node, rng *rand.Rand, pace time.Duration) {
 		}
 		<-ticks.C
 		call := client.Call{}
-		if rng.IntN(10) == 0 {
+		if rng.IntN(50) == 0 {
 			call.Actor = "human"
 		}
 		ctx, cancel := context.WithTimeout(w.c.t.Context(), 5*time.Second)

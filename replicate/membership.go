@@ -271,7 +271,8 @@ func (c *Core) reportedBy(p *Peer, vector []wire.Position) {
 
 // compare judges a member's roots against this node's. Equal vectors with
 // different roots have diverged: a session now. Different vectors are behind:
-// a session when that lasts. A member that came back is compared at once.
+// a session when that lasts, or at once without a stream to close the gap. A
+// member that came back is compared at once.
 func (c *Core) compare(p *Peer, joined bool) {
 	mine := c.now.Summary()
 	if p.Super == mine.Super {
@@ -289,7 +290,7 @@ func (c *Core) compare(p *Peer, joined bool) {
 		p.differs, p.differsAt = true, c.now.Mono
 	}
 	patience := behindPatience
-	if joined || p.VectorDigest == mine.VectorDigest {
+	if joined || p.VectorDigest == mine.VectorDigest || !c.transport.Stream {
 		patience = 0
 	}
 	if c.now.Mono-p.differsAt >= patience {
