@@ -44,6 +44,14 @@ func (f *fileFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&f.recursive, "recursive", "R", false, "read directories with all that is in them")
 }
 
+// filesAreFlags tells who gives a file as an argument how it is given.
+func filesAreFlags(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unexpected argument %q: a file is given with -f: %s -f %s", args[0], cmd.CommandPath(), args[0])
+}
+
 func (a *app) applyCommand() *cobra.Command {
 	var files fileFlags
 	var scope scopeFlags
@@ -53,7 +61,7 @@ func (a *app) applyCommand() *cobra.Command {
 		Short:   "Write what manifests say",
 		Long:    applyLong,
 		Example: applyExample,
-		Args:    cobra.NoArgs,
+		Args:    filesAreFlags,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
 			if len(files.files) == 0 {
 				return misuse(cmd.CommandPath(), "say what to apply: -f FILE, -f DIR or -f -")

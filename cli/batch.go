@@ -186,14 +186,14 @@ func (b *batch) failed(j *job, err error) error {
 	}
 	b.bad++
 	if j.want.Kind == "" {
-		b.line("%s%s failed: %s", b.write.prefix(), j.doc, describe(err))
+		b.failedLine(b.write.prefix(), j.doc.String(), err, "")
 		return nil
 	}
 	name := j.want
 	if name.Name == "" {
 		name.Name = name.GenerateName + "*"
 	}
-	b.line("%s%s failed: %s (%s)", b.write.prefix(), b.kinds.label(&name), describe(err), j.doc)
+	b.failedLine(b.write.prefix(), b.kinds.label(&name), err, " ("+j.doc.String()+")")
 	return nil
 }
 

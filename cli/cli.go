@@ -12,6 +12,8 @@ const (
 	ExitFailed = 1
 	// ExitUsage: the command was used wrongly, or the node cannot be reached.
 	ExitUsage = 2
+	// ExitInterrupted: a signal ended the command, which says nothing of its own.
+	ExitInterrupted = 130
 )
 
 // Config is what surrounds a command.
@@ -26,6 +28,8 @@ type Config struct {
 	Version string
 	// Terminal says that a person reads Stderr: only then progress is shown.
 	Terminal bool
+	// Width is how many columns Stdout has; 0 is not known.
+	Width int
 	// Demo runs the demo fleet; nil leaves the command out.
 	Demo func(ctx context.Context, d Demo) error
 }

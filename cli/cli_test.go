@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"driftless.dev/api"
+	"driftless.dev/cli"
 	"driftless.dev/resource"
 )
 
@@ -178,12 +179,41 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// A NATS server greets whoever connects.
+func TestUnreachable_NATS(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fmt.Fprint(c, "INFO {\"server_id\":\"NX\",\"version\":\"2.12.0\"}\r\n")
+			_, _ = c.Read(make([]byte, 1<<10))
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = l.Close()
+		<-done
+	})
+	r := run(t.Context(), "", nil, "kinds", "--node", l.Addr().String())
+	if r.code != cli.ExitUsage || !strings.Contains(r.stderr, "that is a NATS server, not a node's API") || strings.Contains(r.stderr, "server_id") {
+		t.Errorf("exit code %d: %s", r.code, r.stderr)
+	}
+}
+
 func TestInterrupted(t *testing.T) {
 	p := newPair(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := run(ctx, "", []string{"DRIFTLESS_NODE=" + p.nodes[0].url}, "get", "kinds")
-	if r.code != 1 || r.stderr != "error: interrupted\n" {
+	if r.code != cli.ExitInterrupted || r.stderr != "" {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,7 +76,12 @@ func (f *deleteFlags) args(cmd *cobra.Command, args []string) error {
 	case f.selector.set:
 		return nil
 	}
-	return recordArgs(&f.ids, 1)(cmd, args)
+	if err := recordArgs(&f.ids, 1)(cmd, args); errors.Is(err, errNoName) {
+		return fmt.Errorf("%w, or choose by label: %s -l SELECTOR", err, args[0])
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 func (a *app) deleteRecords(ctx context.Context, f *deleteFlags, args []string) error {
@@ -173,5 +179,5 @@ func deleted(w written) string {
 	if w.resource.Deleted || len(w.resource.Finalizers) == 0 {
 		return "deleted"
 	}
-	return "terminating, waits for " + strings.Join(w.resource.Finalizers, ", ")
+	return "terminating, waits for " + strings.Join(w.resource.Finalizers, ", ") + " (apply it with finalizers: [] to remove them)"
 }

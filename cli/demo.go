@@ -18,10 +18,14 @@ Nothing is needed and nothing is left behind, unless --keep asks for it.`,
   driftless demo --non-interactive     # plain lines; exit code 1 when it does not converge`,
 		Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
-			if err := a.cfg.Demo(cmd.Context(), d); err != nil {
-				return fail("demo", err)
+			err := a.cfg.Demo(cmd.Context(), d)
+			switch {
+			case err == nil:
+				return nil
+			case cmd.Context().Err() != nil:
+				return cmd.Context().Err() // and what broke off with it is no news
 			}
-			return nil
+			return fail("demo", err)
 		}),
 	}
 	cmd.Flags().BoolVar(&d.NonInteractive, "non-interactive", false, "print plain lines and ask nothing")

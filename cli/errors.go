@@ -69,11 +69,10 @@ func (e undecidedError) Unwrap() error { return e.error }
 
 // report prints an error, and says which exit code it is.
 func (a *app) report(err error) int {
-	message := err.Error()
 	if errors.Is(err, context.Canceled) {
-		message = "interrupted"
+		return ExitInterrupted // whoever pressed the key knows
 	}
-	first, rest, _ := strings.Cut(message, "\n")
+	first, rest, _ := strings.Cut(err.Error(), "\n")
 	text := "error: " + clean(first) + "\n"
 	for line := range strings.Lines(rest) {
 		text += "  " + clean(strings.TrimRight(line, "\n")) + "\n"
@@ -90,7 +89,14 @@ func (a *app) report(err error) int {
 
 // warn prints a warning.
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.cfg.Stderr, "warning: %s\n", clean(fmt.Sprintf(format, args...)))
+	text := fold(clean("warning: "+fmt.Sprintf(format, args...)), a.cfg.Width)
+	fmt.Fprintln(a.cfg.Stderr, text)
+}
+
+// failedLine says that one of several things failed. It is on stderr: what is
+// printed stays what was done.
+func (a *app) failedLine(prefix, what string, err error, where string) {
+	a.note("%s%s failed: %s%s", prefix, what, describe(err), where)
 }
 
 // note tells a person what data would not.

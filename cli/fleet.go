@@ -45,7 +45,11 @@ and has an exit code for it.`,
 			if err != nil {
 				return fail("show fleet", err)
 			}
-			return a.printFleet(out, f)
+			if err := a.printFleet(out, f); err != nil || out.isData() {
+				return err
+			}
+			a.line("as of the last heartbeats; driftless fleet check asks every member now")
+			return nil
 		}),
 	}
 	cmd.Flags().VarP(out, "output", "o", out.choice())
@@ -100,22 +104,41 @@ func (a *app) printFleet(out *output, f fleet.Fleet) error {
 		return out.writeOne(a.cfg.Stdout, f)
 	}
 	a.line("%s", headline(f))
-	t := &table{}
 	wide := out.format == formatWide
-	header := []string{"NAME", "STATE", "READY", "ROOT", "BEHIND", "LAST MATCH", "CLOCK OFFSET", "VERSION"}
+	t := a.members(f, wide, true)
+	if !wide && a.cfg.Width > 0 && t.width() > a.cfg.Width {
+		t = a.members(f, wide, false)
+	}
+	return t.write(a.cfg.Stdout)
+}
+
+// members is the table of the members.
+func (a *app) members(f fleet.Fleet, wide, version bool) *table {
+	t := &table{}
+	header := []string{"NAME", "STATE", "READY", "ROOT", "BEHIND", "LAST MATCH", "CLOCK OFFSET"}
+	if version {
+		header = append(header, "VERSION")
+	}
 	if wide {
 		header = append(header, "INSTANCE", "INCARNATION", "LAST HEARD", "ERROR")
 	}
 	t.row(header...)
 	for i := range f.Members {
 		m := &f.Members[i]
-		row := []string{m.Name, m.State, yesNo(m.Ready), short(m.SuperRoot), behind(m), a.agoOf(m, m.LastRootMatch), offset(m.ClockOffsetSeconds), m.Version}
+		ready, clock := yesNo(m.Ready), offset(m.ClockOffsetSeconds)
+		if m.State != "self" && m.State != "alive" {
+			ready, clock = "?", "?" // what it last said is no longer known
+		}
+		row := []string{m.Name, m.State, ready, short(m.SuperRoot), behind(m), a.agoOf(m, m.LastRootMatch), clock}
+		if version {
+			row = append(row, m.Version)
+		}
 		if wide {
 			row = append(row, m.Instance, m.Incarnation, a.agoOf(m, m.LastHeard), m.Error)
 		}
 		t.row(row...)
 	}
-	return t.write(a.cfg.Stdout)
+	return t
 }
 
 func headline(f fleet.Fleet) string {

@@ -53,6 +53,8 @@ func (a *app) getCommand() *cobra.Command {
 	return cmd
 }
 
+var errNoName = errors.New("say a name, or KIND/NAME")
+
 // recordArgs checks arguments that say which records are meant: ids, or a kind
 // and names, at least so many.
 func recordArgs(ids *[]string, names int) cobra.PositionalArgs {
@@ -73,7 +75,7 @@ func recordArgs(ids *[]string, names int) cobra.PositionalArgs {
 			return errors.New("write KIND NAME... or KIND/NAME..., not both")
 		}
 		if slashes == 0 && len(args) < 1+names {
-			return errors.New("say a name, or KIND/NAME")
+			return errNoName
 		}
 		return nil
 	}
@@ -124,6 +126,7 @@ func (a *app) getAll(cmd *cobra.Command, f *getFlags, n node, p recordPrinter, w
 	if err := p.print(records, false); err != nil {
 		return err
 	}
+	a.warnShared(p.kinds, records)
 	if len(records) == 0 && !p.out.isData() {
 		hint := ""
 		if !f.scope.all {
@@ -159,7 +162,7 @@ func (a *app) getOne(ctx context.Context, n node, at address, everywhere bool) (
 	if at.id != "" || !everywhere {
 		r, err := n.Get(ctx, at)
 		if err != nil {
-			return nil, err
+			return nil, elsewhere(ctx, n, at, err)
 		}
 		return []resource.Resource{r}, nil
 	}

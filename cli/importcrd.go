@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
@@ -40,7 +39,7 @@ func (a *app) importCommand() *cobra.Command {
 		Short:   "Make the kinds of CustomResourceDefinitions known",
 		Long:    importLong,
 		Example: importExample,
-		Args:    cobra.NoArgs,
+		Args:    filesAreFlags,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
 			if len(f.files.files) == 0 {
 				return misuse(cmd.CommandPath(), "say what to import: -f FILE, -f DIR or -f -")
@@ -127,10 +126,10 @@ func (b *batch) printWanted(out *output) error {
 			continue
 		}
 		b.bad++
-		fmt.Fprintf(b.cfg.Stderr, "%s failed: %s\n", clean(j.doc.String()), clean(describe(j.err)))
+		b.failedLine("", j.doc.String(), j.err, "")
 	}
 	if len(items) > 0 {
-		if err := out.writeList(b.cfg.Stdout, items); err != nil {
+		if err := out.writeRecords(b.cfg.Stdout, items); err != nil {
 			return err
 		}
 	}

@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"driftless.dev/fleet"
+	"driftless.dev/hlc"
 	"driftless.dev/resource"
 )
 
@@ -46,7 +48,7 @@ what replaced them. Nothing that lost is gone silently; the node keeps it.`,
 	}, func(ctx context.Context, n node, data bool) (fleet.List[fleet.Loss], error) {
 		return n.Ledger(ctx, data)
 	}, func(t *table, l fleet.Loss) {
-		t.row(ageOf(l.FoundAt, a.cfg.Now()), l.Kind, l.Scope, l.Name, l.Register, l.Reason, l.Actor, l.HLC, l.Winner, l.ID)
+		t.row(ageOf(l.FoundAt, a.cfg.Now()), l.Kind, l.Scope, l.Name, l.Register, l.Reason, l.Actor, stampTime(l.HLC), stampTime(l.Winner), l.ID)
 	}, "nothing was lost", "FOUND", "KIND", "SCOPE", "NAME", "PART", "REASON", "ACTOR", "WRITTEN", "WINNER", "ID")
 }
 
@@ -102,6 +104,21 @@ func listing[T any](a *app, cmd *cobra.Command, read func(ctx context.Context, n
 		return t.write(a.cfg.Stdout)
 	})
 	return cmd
+}
+
+// stampTime shows "HLC@INCARNATION" or an HLC alone for people: when, and the
+// end of who. What is no stamp is shown as it is.
+func stampTime(stamp string) string {
+	at, by, written := strings.Cut(stamp, "@")
+	ts, err := hlc.Parse(at)
+	if err != nil {
+		return stamp
+	}
+	when := ts.Time()
+	if !written {
+		return timeOf(&when)
+	}
+	return timeOf(&when) + "@…" + by[max(0, len(by)-6):]
 }
 
 // timeOf shows an optional time.

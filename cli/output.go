@@ -43,7 +43,7 @@ func (o *output) Type() string { return "format" }
 func (o *output) Set(s string) (err error) {
 	name, path, hasPath := strings.Cut(s, "=")
 	if !slices.Contains(o.allowed, name) || hasPath != (name == formatPath) {
-		return fmt.Errorf("want %s", o.choice())
+		return fmt.Errorf("want %s%s", o.choice(), meant(name, o.allowed))
 	}
 	o.format = name
 	if hasPath {
@@ -95,6 +95,18 @@ func (o *output) writeList(w io.Writer, items []jsontext.Value) error {
 		}
 	}
 	return nil
+}
+
+// writeRecords writes records as a list that apply takes: JSON as a v1 List.
+func (o *output) writeRecords(w io.Writer, items []jsontext.Value) error {
+	if o.format == formatYAML {
+		return o.writeList(w, items)
+	}
+	return o.writeOne(w, struct {
+		APIVersion string           `json:"apiVersion"`
+		Kind       string           `json:"kind"`
+		Items      []jsontext.Value `json:"items"`
+	}{"v1", "List", items})
 }
 
 func (o *output) render(raw jsontext.Value) ([]byte, error) {

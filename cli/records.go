@@ -33,7 +33,7 @@ func (p recordPrinter) print(records []resource.Resource, single bool) error {
 		if single && len(items) == 1 {
 			return p.out.writeOne(p.cfg.Stdout, items[0])
 		}
-		return p.out.writeList(p.cfg.Stdout, items)
+		return p.out.writeRecords(p.cfg.Stdout, items)
 	}
 	t := &table{}
 	if p.out.format == formatName {
@@ -101,6 +101,10 @@ func (p recordPrinter) columns(records []resource.Resource) []column {
 	// A kind may have an age of its own, as those from Kubernetes often do.
 	if !slices.ContainsFunc(out, func(c column) bool { return c.header == "AGE" }) {
 		out = append(out, column{"AGE", func(v view) string { return ageOf(v.CreatedAt, p.cfg.Now()) }})
+	}
+	leaving := slices.ContainsFunc(records, func(r resource.Resource) bool { return r.DeletionTimestamp != nil })
+	if leaving && p.out.format != formatWide { // wide has it anyway
+		out = append(out, column{"STATE", func(v view) string { return stateOf(v.Resource) }})
 	}
 	if p.out.format == formatWide {
 		out = append(out, wideColumns()...)

@@ -68,6 +68,8 @@ func (r *remote) told(err error) error {
 		return &unreachableError{r.target, fmt.Errorf("no answer within %s", r.timeout)}
 	case errors.Is(err, client.ErrProtocol):
 		return &unreachableError{r.target, fmt.Errorf("what answers is no driftless node: %w", err)}
+	case strings.Contains(err.Error(), "malformed HTTP") && strings.Contains(err.Error(), "server_id"): // its greeting
+		return &unreachableError{r.target, errors.New("that is a NATS server, not a node's API")}
 	case errors.Is(err, client.ErrUnreachable):
 		return &unreachableError{r.target, errors.New(cause(err))}
 	}

@@ -33,7 +33,8 @@ The node is found in this order:
 Exit codes:
   0  success
   1  failed, or not converged
-  2  used wrongly, or the node cannot be reached`
+  2  used wrongly, or the node cannot be reached
+  130  interrupted`
 
 const rootExample = `  driftless get skills                 # a kind's records in its default scope
   driftless apply -f manifests/        # write what the files say
@@ -47,7 +48,7 @@ func (a *app) root() *cobra.Command {
 		Example:       rootExample,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          noSuch,
 		RunE:          help,
 	}
 	root.SetIn(a.cfg.Stdin)
@@ -81,7 +82,7 @@ func group(root *cobra.Command, id string, cmds ...*cobra.Command) {
 
 // parent is a command that only has commands.
 func parent(use, short, long, example string, cmds ...*cobra.Command) *cobra.Command {
-	p := &cobra.Command{Use: use, Short: short, Long: long, Example: example, Args: cobra.NoArgs, RunE: help}
+	p := &cobra.Command{Use: use, Short: short, Long: long, Example: example, Args: noSuch, RunE: help}
 	p.AddCommand(cmds...)
 	return p
 }

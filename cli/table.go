@@ -28,10 +28,8 @@ func (t *table) row(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// write aligns the columns. A terminal's own idea of wide characters is not
-// followed.
-func (t *table) write(w io.Writer) error {
-	var widths []int
+// widths are those of the columns.
+func (t *table) widths() (widths []int) {
 	for _, row := range t.rows {
 		for i, cell := range row {
 			if i == len(widths) {
@@ -40,6 +38,22 @@ func (t *table) write(w io.Writer) error {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
+	return widths
+}
+
+// width is that of the whole.
+func (t *table) width() int {
+	sum := -gap
+	for _, w := range t.widths() {
+		sum += w + gap
+	}
+	return sum
+}
+
+// write aligns the columns. A terminal's own idea of wide characters is not
+// followed.
+func (t *table) write(w io.Writer) error {
+	widths := t.widths()
 	var out strings.Builder
 	for _, row := range t.rows {
 		for i, cell := range row {
@@ -68,6 +82,31 @@ func clean(s string) string {
 		}
 		quoted := strconv.QuoteRuneToASCII(r)
 		out.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return out.String()
+}
+
+// fold breaks a line between words where it would be wider than a terminal of
+// known width, and indents what follows.
+func fold(line string, width int) string {
+	if width <= 0 {
+		return line
+	}
+	var out strings.Builder
+	at := 0
+	for i, word := range strings.Fields(line) {
+		size := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case at+1+size > width:
+			out.WriteString("\n  ")
+			at = 2
+		default:
+			out.WriteByte(' ')
+			at++
+		}
+		out.WriteString(word)
+		at += size
 	}
 	return out.String()
 }

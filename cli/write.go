@@ -101,7 +101,7 @@ func (a *app) each(ctx context.Context, kinds kindSet, write *writeFlags, at []a
 			continue
 		case err != nil:
 			bad++
-			a.line("%s%s failed: %s", write.prefix(), kinds.shown(at), describe(err))
+			a.failedLine(write.prefix(), kinds.shown(at), err, "")
 		case v.print != nil:
 			v.print(w)
 		default:

@@ -15,10 +15,14 @@ type Error struct {
 	Line    int    // 1-based line in the text given, 0 if not known
 	Pointer string // RFC 6901 JSON pointer, "" is the whole document
 	Message string
+	Near    bool // Line is only near where it is
 }
 
 func (e *Error) Error() string {
 	var b strings.Builder
+	if e.Near {
+		b.WriteString("near ")
+	}
 	if e.Line > 0 {
 		fmt.Fprintf(&b, "line %d: ", e.Line)
 	}

@@ -37,7 +37,7 @@ func TestSplit(t *testing.T) {
 		{"marker with text", "a: ---x\nb: 1\n---x: 2\n", []string{`s: document 1 (line 1) {"a":"---x","b":1,"---x":2}`}},
 		{"bad one among good ones", "a: 1\n---\nb: [\n---\nc: 3\n---\nd: 1\nd: 2\n", []string{
 			`s: document 1 (line 1) {"a":1}`,
-			`error: s: document 2 (line 3): line 3: did not find expected node content`,
+			`error: s: document 2 (line 3): near line 3: did not find expected node content`,
 			`s: document 3 (line 5) {"c":3}`,
 			`error: s: document 4 (line 7): line 8: /d: duplicate key`}},
 		{"scalar", "a: 1\n---\nhello\n", []string{

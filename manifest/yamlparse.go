@@ -30,27 +30,39 @@ func parseYAML(doc []byte) (root *yaml.Node, err error) {
 	if err := dec.Decode(&first); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
-		return nil, parserFault(err)
+		return nil, parserFault(text, err)
 	}
 	if err := dec.Decode(&second); err == nil {
 		return nil, faultLine(second.Line, "more than one document")
 	} else if !errors.Is(err, io.EOF) {
-		return nil, parserFault(err)
+		return nil, parserFault(text, err)
 	}
 	return first.Content[0], nil
 }
 
-var parserMessage = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?((?s:.*))$`)
+var (
+	parserMessage = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?((?s:.*))$`)
+	// grammarMessage tells what the parser says from what its scanner says.
+	grammarMessage = regexp.MustCompile("^(did not find expected (key|'-' indicator|',' or '[]}]'|node content|<document start>)|" +
+		"found (undefined tag handle|duplicate %(YAML|TAG) directive|incompatible YAML document))$")
+)
 
-// parserFault takes the line out of the parser's message, which leaves it out
-// for the first one.
-func parserFault(err error) error {
+// parserFault takes the line out of the message on a text, which leaves it out
+// for the first one. For the grammar's faults it is counted from 0, and often
+// that of where the collection begins: nearby is all that can be said.
+func parserFault(text []byte, err error) error {
 	part := parserMessage.FindStringSubmatch(err.Error())
 	if part == nil {
 		return fault("", "%v", err)
 	}
 	line, _ := strconv.Atoi(part[1])
-	return faultLine(max(line, 1), "%s", part[2])
+	if !grammarMessage.MatchString(part[2]) {
+		return faultLine(max(line, 1), "%s", part[2])
+	}
+	last := bytes.Count(bytes.TrimRight(text, "\n"), []byte{'\n'}) + 1
+	fault := faultLine(min(line+1, last), "%s", part[2])
+	fault.Near = true
+	return fault
 }
 
 // yamlText checks that a text can be YAML at all. Errors: size, no UTF-8, a

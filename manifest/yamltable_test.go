@@ -93,6 +93,11 @@ func TestToJSON_Errors(t *testing.T) {
 		{"deep dashes", strings.Repeat("- ", 65), "nested deeper than 64", 1},
 		{"very deep dashes", strings.Repeat("- ", 1_000_000), "max depth", 1},
 		{"very deep flow", strings.Repeat("[", 1_000_000), "max depth", 1},
+		{"unclosed mapping", "a: 1\nb: 2\nc: {d: 1\ne: 2\n", "near line 3: did not find expected ',' or '}'", 3},
+		{"unclosed at the end", "a: {b: 1\n", "near line 1: did not find", 1},
+		{"bad indentation", "a: 1\nb:\n  c: 1\n d: 2\n", "near line 4: did not find expected key", 4},
+		{"unclosed quote", "a: 1\nb: \"x\n", "line 2: found unexpected end of stream", 2},
+		{"mapping in a value", "a: 1\nb: c: d\n", "line 2: mapping values are not allowed", 2},
 		{"line separator", "a: 1\nb: x\u2028y\n", "U+2028", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {

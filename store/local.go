@@ -146,6 +146,9 @@ func (t *txn) apply(w *Write, a address, existing *resource.Record, now hlc.Time
 	case OpPut:
 		return t.applyPut(w, a, existing, now)
 	case OpRelease:
+		if existing == nil {
+			return Post{}, fmt.Errorf("%w: %s", resource.ErrNotFound, a.describe())
+		}
 		return t.s.stamper.Release(existing, w, now)
 	}
 	if existing != nil && !t.s.shown(existing) {

@@ -26,6 +26,9 @@ var errNotConverged = errors.New("the fleet did not converge")
 // agreeWithin bounds how long the demo waits for agreement, and for readiness.
 const agreeWithin = 30 * time.Second
 
+// demoWidth is how many columns the demo's tables take at most.
+const demoWidth = 80
+
 // demo is a fleet of three in one process: a runs the NATS server, b joins it
 // through a proxy that can cut it off, c joins it directly.
 type demo struct {
@@ -105,6 +108,7 @@ func (d *demo) story(ctx context.Context) error {
 	for i := range d.nodes {
 		d.say("  node %s: http://%s", d.show.names[i], d.nodes[i].Addr())
 	}
+	d.say("In what follows, nodes with the same dots (●) have the same root.\n")
 	if _, err := d.until(ctx, "all three agree", d.agreed); err != nil {
 		return err
 	}
@@ -124,7 +128,9 @@ func (d *demo) story(ctx context.Context) error {
 	}
 	d.say("\nThe link heals.")
 	d.link.Heal()
-	took, err := d.until(ctx, "all three agree again", d.agreed)
+	took, err := d.until(ctx, "all three agree again", func(ctx context.Context) bool {
+		return d.connected(1) && d.agreed(ctx)
+	})
 	if err != nil {
 		return err
 	}
@@ -159,7 +165,7 @@ func (d *demo) apply(ctx context.Context) error {
 
 // cli is what surrounds the command lines that the demo runs.
 func (d *demo) cli() cli.Config {
-	return cli.Config{Stdout: d.out, Stderr: d.out, Version: version}
+	return cli.Config{Stdout: d.out, Stderr: d.out, Version: version, Width: demoWidth}
 }
 
 // disagree writes on both sides of the cut: a person on b, automation on a.
@@ -206,7 +212,7 @@ func (d *demo) conclude(ctx context.Context, took time.Duration) error {
 		}
 		losses = max(losses, len(l))
 	}
-	d.say("\nThe person's edit stands on every node: %s", r.Spec)
+	d.say("\nThe person's edit stands on every node:\n  %s", r.Spec)
 	d.say("The agent's is not lost: %d version(s) in the ledger.", losses)
 	d.say("\n$ driftless fleet check --node a")
 	code := cli.Run(ctx, []string{"fleet", "check", "--node", "http://" + d.nodes[0].Addr()}, d.cli())
