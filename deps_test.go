@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	"api":                   {"fleet", "hlc", "metrics", "resource", "store"},
 	"client":                {"fleet", "hlc", "resource"},
 	"cli/jsonpath":          {},
-	"cli":                   {"cli/jsonpath", "client", "fleet", "manifest", "resource"},
+	"cli":                   {"cli/jsonpath", "client", "fleet", "hlc", "manifest", "resource"},
 	".":                     {"api", "fleet", "hlc", "metrics", "replicate", "replicate/jetstream", "resource", "store", "store/bolt", "wire"},
 	"cmd/node":              {".", "replicate", "resource"},
 	"cmd/driftless":         {".", "cli", "netcut", "resource", "store"},
