@@ -60,6 +60,14 @@ func TestFleet_StatusBesideAPersonsSpec(t *testing.T) {
 			}
 		}
 	}
+	// A full resync changes nothing: a node that starts empty holds the same.
+	d := newMember(t, "d", nil)
+	d.joinTo(a)
+	d.start()
+	settle(t, append(fleet, d))
+	if got, want := get(t, d, "n"), get(t, a, "n"); got.Digest != want.Digest || string(got.Status) != string(want.Status) {
+		t.Errorf("a fresh node holds spec %s, status %s", got.Spec, got.Status)
+	}
 }
 
 // The same manifest on two nodes that cannot see each other: both are kept,
