@@ -5,6 +5,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"driftless.dev/fleet"
+	"driftless.dev/resolve"
 	"driftless.dev/resource"
 	"driftless.dev/store"
 )
@@ -75,6 +76,9 @@ func (c *call) ledger() error {
 			ID: r.ID.String(), Kind: r.Kind.String(), Scope: r.Scope.String(), Name: r.Name,
 			Register: l.Register, Reason: string(l.Reason), HLC: l.Stamp.HLC.String(), Writer: l.Stamp.Writer.String(),
 			Actor: l.Stamp.Actor.String(), Winner: l.Winner.String(), FoundAt: l.At.Time(),
+		}
+		if l.Reason == resolve.Overfull {
+			out.Actor = "" // a finalizer's entry says only where and when it was written
 		}
 		var err error
 		if full {

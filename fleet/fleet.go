@@ -175,17 +175,18 @@ type Claim struct {
 
 // Loss is an entry of the ledger: a version that lost a conflict.
 type Loss struct {
-	ID       string    `json:"id"`
-	Kind     string    `json:"kind"`
-	Scope    string    `json:"scope"`
-	Name     string    `json:"name"`
-	Register string    `json:"register"`
-	Reason   string    `json:"reason"`
-	HLC      string    `json:"hlc"`
-	Writer   string    `json:"writer"`
-	Actor    string    `json:"actor"`
-	Winner   string    `json:"winner"`
-	FoundAt  time.Time `json:"foundAt"`
+	ID       string `json:"id"`
+	Kind     string `json:"kind"`
+	Scope    string `json:"scope"`
+	Name     string `json:"name"`
+	Register string `json:"register"`
+	Reason   string `json:"reason"`
+	HLC      string `json:"hlc"`
+	Writer   string `json:"writer"`
+	// Actor is empty for a finalizer, whose entry does not tell it.
+	Actor   string    `json:"actor"`
+	Winner  string    `json:"winner"`
+	FoundAt time.Time `json:"foundAt"`
 	// Resource is the version that lost, as a resource; left out unless it was
 	// asked for.
 	Resource json.RawMessage `json:"resource,omitempty"`

@@ -7,16 +7,42 @@ import (
 	"driftless.dev/resource"
 )
 
-// joinFinalizers keeps the higher entry of each key. Both lists are sorted by
-// key and so is the result.
-func joinFinalizers(cur, in []resource.Finalizer) ([]resource.Finalizer, Outcome) {
-	out, outcome := unionFinalizers(cur, in)
-	if len(out) > resource.MaxFinalizers {
-		if out = bound(out); slices.Equal(out, cur) {
+// FinalizerRegister names one finalizer's entry as a register of its own, as the
+// ledger does.
+func FinalizerRegister(key string) string { return "finalizers/" + key }
+
+// joinFinalizers keeps the higher entry of each key, up to the bound. Both
+// lists are sorted by key and so is the result.
+func (m *merger) joinFinalizers() {
+	all, outcome := unionFinalizers(m.current.Finalizers, m.incoming.Finalizers)
+	kept := all
+	if len(all) > resource.MaxFinalizers {
+		kept = bound(slices.Clone(all))
+		if slices.Equal(kept, m.current.Finalizers) {
 			outcome = Ignored
 		}
+		m.overflow(all, kept)
 	}
-	return out, outcome
+	m.Record.Finalizers, m.Finalizers = kept, outcome
+}
+
+// overflow reports the finalizers that the bound drops while they stand: what
+// they hold back may go now, and its owner must be able to find out why.
+func (m *merger) overflow(all, kept []resource.Finalizer) {
+	lowest := slices.MinFunc(kept, resource.Finalizer.Compare)
+	for _, f := range all {
+		if !f.Present || slices.Contains(kept, f) {
+			continue
+		}
+		held := m.current
+		if !slices.Contains(held.Finalizers, f) {
+			held = m.incoming
+		}
+		m.Losers = append(m.Losers, Loser{
+			Register: FinalizerRegister(f.Key), Reason: Overfull, Record: *held,
+			Stamp: resource.Stamp{HLC: f.At.HLC, Writer: f.At.Writer}, Winner: resource.Stamp{HLC: lowest.At.HLC, Writer: lowest.At.Writer},
+		})
+	}
 }
 
 func unionFinalizers(cur, in []resource.Finalizer) ([]resource.Finalizer, Outcome) {

@@ -3,7 +3,9 @@ package resolve_test
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -210,5 +212,37 @@ func TestMerge_FinalizersAreBounded(t *testing.T) {
 		}
 		checkFinalizers(t, &abc, &a, resolve.Merge(&abc, &a))
 		checkFinalizers(t, &a, &b, resolve.Merge(&a, &b))
+		checkOverflow(t, &a, &b)
 	})
+}
+
+// checkOverflow holds P5 for the bound: each standing finalizer that a merge
+// drops is reported, with a version that holds it, and nothing else is.
+func checkOverflow(t *rapid.T, a, b *resource.Record) {
+	res := resolve.Merge(a, b)
+	want := map[string]resource.Finalizer{}
+	for _, v := range []*resource.Record{a, b} {
+		for _, f := range v.Finalizers {
+			if have, ok := want[f.Key]; !ok || bytes.Compare(entryKey(f), entryKey(have)) > 0 {
+				want[f.Key] = f
+			}
+		}
+	}
+	for _, f := range res.Record.Finalizers {
+		delete(want, f.Key)
+	}
+	maps.DeleteFunc(want, func(_ string, f resource.Finalizer) bool { return !f.Present })
+	for _, l := range res.Losers {
+		key, ok := strings.CutPrefix(l.Register, "finalizers/")
+		if !ok {
+			continue
+		}
+		if f, ok := want[key]; !ok || l.Stamp.Point() != f.At || l.Reason != resolve.Overfull || !slices.Contains(l.Record.Finalizers, f) {
+			t.Errorf("reported %s %s, dropped %v", l.Register, l.Reason, want)
+		}
+		delete(want, key)
+	}
+	if len(want) > 0 {
+		t.Errorf("dropped without a word: %v", want)
+	}
 }

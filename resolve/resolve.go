@@ -46,10 +46,12 @@ type Result struct {
 
 // Loser is a register version that lost.
 type Loser struct {
-	Register string // "desired", "deletion" or "observed"
-	Stamp    resource.Stamp
-	Winner   resource.Stamp
-	Reason   Reason
+	// Register is "desired", "deletion", "observed", or "finalizers/" and a key.
+	Register string
+	// Stamp of a finalizer is its point alone: entries have no rank and no actor.
+	Stamp  resource.Stamp
+	Winner resource.Stamp
+	Reason Reason
 	// Record is the version of the record that held the register, whole.
 	Record resource.Record
 }
@@ -64,6 +66,7 @@ const (
 	Fenced    Reason = "fenced"    // a newer holder's
 	Later     Reason = "later"     // the later write stands
 	Cloned    Reason = "cloned"    // one stamp, two writes
+	Overfull  Reason = "overfull"  // higher finalizers fill the record
 )
 
 // Same reports whether two records have one identity block (creation apart,
@@ -89,7 +92,7 @@ func Merge(current *resource.Record, incoming *resource.Record) Result {
 	m.Record.Desired = *d
 	m.Record.Deletion, m.Deletion = join(&m, ranked("deletion"), current.Deletion, incoming.Deletion)
 	m.Record.Observed, m.Observed = join(&m, unranked("observed"), current.Observed, incoming.Observed)
-	m.Record.Finalizers, m.Finalizers = joinFinalizers(current.Finalizers, incoming.Finalizers)
+	m.joinFinalizers()
 	m.joinCounters()
 	for _, o := range [...]Outcome{m.Desired, m.Deletion, m.Observed, m.Finalizers} {
 		m.note(o)

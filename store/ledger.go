@@ -82,15 +82,23 @@ func readLoss(key, value []byte) (l Loss, err error) {
 	if l.Record, err = resource.DecodeRecord(raw); err != nil {
 		return Loss{}, fmt.Errorf("%w: ledger/%x: %w", ErrDamaged, key, err)
 	}
+	l.Stamp = lostStamp(&l)
+	return l, nil
+}
+
+func lostStamp(l *Loss) resource.Stamp {
 	switch {
 	case l.Register == "deletion" && l.Record.Deletion != nil:
-		l.Stamp = l.Record.Deletion.Stamp
+		return l.Record.Deletion.Stamp
 	case l.Register == "observed" && l.Record.Observed != nil:
-		l.Stamp = l.Record.Observed.Stamp
-	default:
-		l.Stamp = l.Record.Desired.Stamp
+		return l.Record.Observed.Stamp
 	}
-	return l, nil
+	for _, f := range l.Record.Finalizers {
+		if l.Register == resolve.FinalizerRegister(f.Key) {
+			return resource.Stamp{HLC: f.At.HLC, Writer: f.At.Writer}
+		}
+	}
+	return l.Record.Desired.Stamp
 }
 
 // Quarantined is a record that was refused: kept with its source and the

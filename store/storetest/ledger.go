@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"fmt"
+	"maps"
 	"time"
 
 	"driftless.dev/resolve"
@@ -16,6 +18,7 @@ var ledgerTests = []test{
 	{"Ledger/DeletionAndPutThatUndoEachOther", testUndone},
 	{"Ledger/SameValueTwiceIsNoLoss", testSameValue},
 	{"Ledger/LossIsEnteredOnce", testLossOnce},
+	{"Ledger/P5/FinalizersOverTheBound", testFinalizersOverTheBound},
 }
 
 func (n *node) losses() []store.Loss {
@@ -162,5 +165,40 @@ func testLossOnce(e *env) {
 	}
 	if len(b.losses()) != 1 {
 		e.Errorf("ledger %+v", b.losses())
+	}
+}
+
+// Two nodes that each fill a record up to the bound drop the lower half between
+// them: each of those is in both ledgers, once.
+func testFinalizersOverTheBound(e *env) {
+	a, b := e.pair()
+	a.put(skill("a", ""))
+	b.pullEvents(a)
+	dropped := map[string]resource.Point{}
+	for n, prefix := range map[*node]string{a: "low", b: "high"} {
+		keys := make([]string, resource.MaxFinalizers)
+		for i := range keys {
+			keys[i] = fmt.Sprintf("%s.example.dev/%02d", prefix, i)
+		}
+		if n == b {
+			n.wall.advance(time.Hour)
+		}
+		n.put(finalizers(skill("a", ""), keys...))
+	}
+	for _, f := range a.record(e, a.get("a").ID).Finalizers {
+		dropped[resolve.FinalizerRegister(f.Key)] = f.At
+	}
+	converge(e, a, b)
+	exchange(a, b)
+	for _, n := range []*node{a, b} {
+		lost, seen := n.losses(), map[string]resource.Point{}
+		for _, l := range lost {
+			if l.Reason == resolve.Overfull {
+				seen[l.Register] = l.Stamp.Point()
+			}
+		}
+		if !maps.Equal(seen, dropped) || len(lost) != len(dropped) {
+			e.Errorf("%d losses name %v, want %v", len(lost), seen, dropped)
+		}
 	}
 }
