@@ -115,7 +115,11 @@ func (c Config) complete() (Config, error) {
 		return c, fmt.Errorf("%w: data: a directory is needed (--data DIR)", ErrConfig)
 	}
 	if c.Name == "" {
-		c.Name, _ = os.Hostname()
+		name, err := os.Hostname()
+		if err != nil {
+			return c, fmt.Errorf("%w: name: %w; give one (--name NAME)", ErrConfig, err)
+		}
+		c.Name = name
 	}
 	if c.Fleet == "" {
 		c.Fleet = DefaultFleet
