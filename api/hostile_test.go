@@ -179,8 +179,15 @@ func TestRun(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		t.Run(network, func(t *testing.T) {
 			e := newEnv(t)
+			asked := make(chan struct{}, 1)
 			e.node.set(func() {
-				e.node.fleet = func() (fleet.Fleet, error) { return fleet.Fleet{Reason: "never"}, nil }
+				e.node.fleet = func() (fleet.Fleet, error) {
+					select {
+					case asked <- struct{}{}:
+					default:
+					}
+					return fleet.Fleet{Reason: "never"}, nil
+				}
 			})
 			addr := "127.0.0.1:0"
 			if network == "unix" {
@@ -215,9 +222,7 @@ func TestRun(t *testing.T) {
 				_ = resp.Body.Close()
 				waited <- resp.StatusCode
 			}()
-			for e.asks() == 0 {
-				time.Sleep(time.Millisecond) // the wait is on the node's other side: nothing tells when it began
-			}
+			<-asked // the wait has begun
 			stop()
 			if err := <-done; err != nil {
 				t.Error(err)
@@ -227,12 +232,6 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
-}
-
-func (e *env) asks() int {
-	e.node.mu.Lock()
-	defer e.node.mu.Unlock()
-	return e.node.asked
 }
 
 // A request that is not HTTP or not a URL never reaches a handler.
