@@ -5,7 +5,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"driftless.dev/fleet"
-	"driftless.dev/resolve"
 	"driftless.dev/resource"
 	"driftless.dev/store"
 )
@@ -75,10 +74,7 @@ func (c *call) ledger() error {
 		out := fleet.Loss{
 			ID: r.ID.String(), Kind: r.Kind.String(), Scope: r.Scope.String(), Name: r.Name,
 			Register: l.Register, Reason: string(l.Reason), HLC: l.Stamp.HLC.String(), Writer: l.Stamp.Writer.String(),
-			Actor: l.Stamp.Actor.String(), Winner: l.Winner.String(), FoundAt: l.At.Time(),
-		}
-		if l.Reason == resolve.Overfull {
-			out.Actor = "" // a finalizer's entry says only where and when it was written
+			Actor: l.Actor(), Winner: l.Winner.String(), FoundAt: l.At.Time(),
 		}
 		var err error
 		if full {

@@ -26,6 +26,15 @@ type Loss struct {
 	Record resource.Record
 }
 
+// Actor names who wrote what lost; empty for a finalizer, whose entry says only
+// where and when it was written.
+func (l *Loss) Actor() string {
+	if l.Reason == resolve.Overfull {
+		return ""
+	}
+	return l.Stamp.Actor.String()
+}
+
 // recordLoss enters a loser in the ledger, once.
 func (t *txn) recordLoss(l resolve.Loser, from resource.ID) bool {
 	key := ledgerKey(l.Record.ID, l.Register, l.Stamp.Point())
