@@ -180,6 +180,10 @@ func TestUnreachable(t *testing.T) {
 }
 
 // A NATS server greets whoever connects.
+//
+// Its greeting may come before the request is out or after, and net/http tells
+// the one from the other; rarely it comes amid the write, and then all that is
+// known is that the connection was closed.
 func TestUnreachable_NATS(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -203,7 +207,7 @@ func TestUnreachable_NATS(t *testing.T) {
 		<-done
 	})
 	r := run(t.Context(), "", nil, "kinds", "--node", l.Addr().String())
-	if r.code != cli.ExitUsage || !strings.Contains(r.stderr, "that is a NATS server, not a node's API") || strings.Contains(r.stderr, "server_id") {
+	if r.code != cli.ExitUsage || !strings.Contains(r.stderr, "NATS server") && !strings.Contains(r.stderr, "use of closed network connection") || strings.Contains(r.stderr, "server_id") || strings.Contains(r.stderr, "readLoop") {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}
 }

@@ -70,6 +70,8 @@ func (r *remote) told(err error) error {
 		return &unreachableError{r.target, fmt.Errorf("what answers is no driftless node: %w", err)}
 	case strings.Contains(err.Error(), "malformed HTTP") && strings.Contains(err.Error(), "server_id"): // its greeting
 		return &unreachableError{r.target, errors.New("that is a NATS server, not a node's API")}
+	case strings.Contains(err.Error(), "readLoopPeekFailLocked: %!w(<nil>)"): // net/http heard it before it had asked
+		return &unreachableError{r.target, errors.New("what is there speaks unasked, as a NATS server does, and a node's API does not")}
 	case errors.Is(err, client.ErrUnreachable):
 		return &unreachableError{r.target, errors.New(cause(err))}
 	}
