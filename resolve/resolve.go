@@ -66,6 +66,7 @@ const (
 	Fenced    Reason = "fenced"    // a newer holder's
 	Later     Reason = "later"     // the later write stands
 	Cloned    Reason = "cloned"    // one stamp, two writes
+	Collected Reason = "collected" // its record had ended, and the fleet has forgotten it
 	Overfull  Reason = "overfull"  // higher finalizers fill the record
 )
 

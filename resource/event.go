@@ -16,6 +16,8 @@ const (
 	// EvMerged records a version that arrived from another node and was
 	// joined in.
 	EvMerged = "resource.merged"
+	// EvCollected records that a tombstone was removed for good.
+	EvCollected = "resource.collected"
 )
 
 // Event is one entry that an incarnation wrote to its own log: what is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"driftless.dev/pack"
 	"driftless.dev/resolve"
@@ -26,6 +27,13 @@ type Batch struct {
 	// proves that the state, with Records in it, includes everything that the
 	// vector covers.
 	Adopt Vector
+	// Floor is joined into the store's, in the same transaction and after Adopt;
+	// what it covers is collected. The caller proves that the floor is one, and
+	// that the state has seen everything it speaks of.
+	Floor Floor
+	// Bootstrap, when set, says that the records are a member's whole truth, as
+	// this state is too old to be joined with it.
+	Bootstrap *Bootstrap
 	// Cursor, when named, is stored under that name.
 	Cursor     string
 	CursorData []byte
@@ -37,6 +45,11 @@ type Applied struct {
 	Applied, Unchanged, Ignored, Quarantined int
 	Conflicts                                int // ledger entries written
 	Clones                                   int // equal stamps, different writes
+	// Gone counts records that were collected here, Held events that wait for a
+	// comparison with their origin; HeldFrom names the instances to compare
+	// with.
+	Gone, Held int
+	HeldFrom   []resource.ID
 	// Covered lists the positions that rose.
 	Covered Vector
 }
@@ -61,11 +74,16 @@ func (s *Store) Apply(ctx context.Context, b Batch) (Applied, error) {
 	out := Applied{Covered: Vector{}}
 	err := s.commits.do(func(t *txn) error {
 		for i := range b.Records {
-			if err := t.merge(&b.Records[i], &out); err != nil {
+			if err := t.take(&b.Records[i], b.Bootstrap, &out); err != nil {
 				return err
 			}
 		}
+		t.bootstrapAbsent(b.Bootstrap, &out)
 		t.adopt(b.Adopt, &out)
+		if len(b.Adopt) > 0 {
+			t.allowRejoin(false) // this state is a member's now
+		}
+		t.raiseFloor(b.Floor)
 		if b.Cursor != "" {
 			t.metas[metaCursor+b.Cursor] = pack.AppendBin(nil, b.CursorData)
 		}
@@ -74,13 +92,18 @@ func (s *Store) Apply(ctx context.Context, b Batch) (Applied, error) {
 	if err != nil {
 		return Applied{}, err // nothing of it happened
 	}
+	for more := s.Garbage().Sweeping; more; {
+		if more, err = s.Sweep(ctx); err != nil {
+			break // the records are in; the next batch, or start, sweeps on
+		}
+	}
 	return out, nil
 }
 
-// merge joins one record. One that cannot be joined, because what lies here
+// take takes in one record. One that cannot be joined, because what lies here
 // under its id is damaged or another's, goes into quarantine: it must not stop
 // the others, and its event is not covered.
-func (t *txn) merge(in *Incoming, out *Applied) error {
+func (t *txn) take(in *Incoming, boot *Bootstrap, out *Applied) error {
 	prev, err := lookup(t.s, t.tx, in.Record.ID)
 	switch {
 	case errors.Is(err, ErrDamaged):
@@ -99,10 +122,64 @@ func (t *txn) merge(in *Incoming, out *Applied) error {
 			return t.broken
 		}
 	}
-	for p := range in.Record.Points() {
+	if boot != nil {
+		return t.replace(prev, in, boot, out)
+	}
+	incoming, verdict := Receive(current, &in.Record, t.floor, in.Event != nil)
+	switch {
+	case verdict == Gone:
+		out.Gone++
+		if in.Event != nil {
+			t.advance(in.Event, out)
+		}
+		return t.broken
+	case verdict == Held, in.Event != nil && t.forked(in.Event):
+		t.hold(in, out)
+		return t.broken
+	}
+	return t.join(prev, in, incoming, out)
+}
+
+// hold leaves an event alone until its origin has been compared with: its log
+// has it, so nothing is lost by that.
+func (t *txn) hold(in *Incoming, out *Applied) {
+	out.Held++
+	if !slices.Contains(out.HeldFrom, in.From) {
+		out.HeldFrom = append(out.HeldFrom, in.From)
+	}
+}
+
+// forked reports whether an event cannot be of the chain that this state
+// covers: it follows, or claims the place of, another than the last one.
+func (t *txn) forked(ev *resource.Event) bool {
+	p := t.position(ev.Incarnation)
+	switch {
+	case ev.Incarnation == t.s.identity.Incarnation:
+		return false // own events that come back, perhaps from before a rollback, are told by the hello
+	case ev.Seq == p.Seq+1:
+		return ev.PrevHash != p.Hash
+	case ev.Seq == p.Seq:
+		return ev.Hash() != p.Hash
+	}
+	return false
+}
+
+// join merges a record that may come in.
+func (t *txn) join(prev *stored, in *Incoming, incoming *resource.Record, out *Applied) error {
+	var current *resource.Record
+	if prev != nil {
+		current = &prev.rec
+	}
+	res := resolve.Merge(current, incoming)
+	if res.Outcome == resolve.Applied && in.Event != nil && t.covered(in.Event) {
+		// What is covered cannot change the state: this is another event under
+		// the same dot.
+		t.hold(in, out)
+		return t.broken
+	}
+	for p := range incoming.Points() {
 		t.s.clock.Observe(p.HLC)
 	}
-	res := resolve.Merge(current, &in.Record)
 	img := imageOf(&res.Record)
 	if len(img.frame) > resource.MaxFrameSize {
 		out.Quarantined++
@@ -134,6 +211,11 @@ func (t *txn) merge(in *Incoming, out *Applied) error {
 		t.advance(in.Event, out)
 	}
 	return t.broken
+}
+
+// covered reports whether an event of another incarnation is in the state.
+func (t *txn) covered(ev *resource.Event) bool {
+	return ev.Incarnation != t.s.identity.Incarnation && ev.Seq <= t.position(ev.Incarnation).Seq
 }
 
 // position is an incarnation's position as this transaction sees it.

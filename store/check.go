@@ -18,7 +18,7 @@ import (
 func (s *Store) Check() (problems []string, err error) {
 	c := &checker{s: s, tries: map[string]*merkle.Trie{}}
 	s.mu.RLock()
-	c.head = s.head
+	c.head, c.floor, c.settled = s.head, s.floor, s.sweepFrom == nil
 	s.mu.RUnlock()
 	err = s.engine.View(func(tx Tx) error {
 		c.tx = tx
@@ -44,6 +44,10 @@ type checker struct {
 	newest   hlc.Timestamp
 	tries    map[string]*merkle.Trie
 	problems []string
+
+	floor      Floor
+	settled    bool // no sweep is under way
+	tombstones int
 }
 
 func (c *checker) say(format string, args ...any) {
@@ -130,6 +134,18 @@ func (c *checker) record(key []byte, st *stored) {
 	if !ok || want.seq != st.seq || !bytes.Equal(want.frame, rec.AppendTo(nil)) {
 		c.say("record %s differs from the log's fold (seq %d, the log's %d)", rec.ID, st.seq, want.seq)
 	}
+	if c.settled && Collected(rec, c.floor) {
+		c.say("record %s is a tombstone below the floor", rec.ID)
+	}
+	if _, ok := Swept(rec, c.floor); ok && c.settled {
+		c.say("record %s holds a finalizer's removal from below the floor", rec.ID)
+	}
+	if collectable(rec) {
+		c.tombstones++
+		if row := c.tx.Get(BucketTombstones, rec.ID[:]); row == nil {
+			c.say("record %s is missing among the tombstones", rec.ID)
+		}
+	}
 	if err := rec.Validate(); err != nil {
 		c.say("record %s: %v", rec.ID, err)
 	}
@@ -158,6 +174,11 @@ func (c *checker) indexes() error {
 		if n != c.rows {
 			c.say("%s holds %d rows for %d records", b, n, c.rows)
 		}
+	}
+	n := 0
+	c.tx.Ascend(BucketTombstones, nil, func(_, _ []byte) bool { n++; return true })
+	if n != c.tombstones {
+		c.say("%s holds %d rows for %d records", BucketTombstones, n, c.tombstones)
 	}
 	return nil
 }

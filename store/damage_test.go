@@ -82,6 +82,15 @@ func fullStore(t *testing.T, e *memory.Engine) *store.Store {
 	if _, err := s.Put(t.Context(), named("b")); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.Put(t.Context(), named("c")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(t.Context(), "Note", resource.Scope{}, "c"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), store.Batch{Floor: store.Floor{id(8): 1}}); err != nil {
+		t.Fatal(err)
+	}
 	stranger := store.Incoming{From: id(9)}
 	if _, err := s.Entries(s.Head().Seq-1, 1, func(en store.Entry) error { stranger.Record = en.Record; return nil }); err != nil {
 		t.Fatal(err)

@@ -33,12 +33,13 @@ const (
 	BucketLedger
 	BucketQuarantine
 	BucketSnapshots
+	BucketTombstones
 	NumBuckets
 )
 
 // String returns the bucket's name on disk.
 func (b Bucket) String() string {
-	return [...]string{"meta", "vector", "log", "records", "ids", "names", "ledger", "quarantine", "snapshots"}[b]
+	return [...]string{"meta", "vector", "log", "records", "ids", "names", "ledger", "quarantine", "snapshots", "tombstones"}[b]
 }
 
 // Engine is the port that a storage technology implements: ordered maps of

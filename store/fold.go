@@ -32,6 +32,10 @@ func (s *Store) foldLog(tx Tx, snapshot bool) (fold, error) {
 		if e, err = readEntry(key, value); err != nil {
 			return false
 		}
+		if e.Collected() {
+			delete(f, e.Record.ID)
+			return true
+		}
 		f[e.Record.ID] = foldedRecord{frame: e.Record.AppendTo(nil), seq: e.Seq}
 		return true
 	})
@@ -91,6 +95,10 @@ func (s *Store) readSnapshotChunk(tx Tx, f fold, key []byte) error {
 	r := pack.NewReader(payload)
 	for range r.Array() {
 		frame := append([]byte(nil), r.Bin()...)
+		if len(frame) == len(resource.ID{}) {
+			delete(f, resource.ID(frame)) // collected while the snapshot was taken
+			continue
+		}
 		rec, err := resource.DecodeRecord(frame)
 		if err != nil {
 			r.Fail("%v", err)

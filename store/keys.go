@@ -10,7 +10,7 @@ import (
 // What is on disk, drawn once. Every value is framed (frame.go); every payload
 // is a pack array that begins with a version.
 //
-//	meta        name                                   → head, identity, cursors, prev/<realm>
+//	meta        name                                   → head, identity, cursors, prev/<realm>, floor/<incarnation>
 //	vector      incarnation                            → (originSeq, HLC, hash)
 //	log         seq                                    → entry: event or merged post-image
 //	records     realm 0 k8 id                          → (seq, digest, record)
@@ -19,6 +19,7 @@ import (
 //	ledger      id register point                      → version that lost
 //	quarantine  digest                                 → bytes that were refused, source, reason
 //	snapshots   seq chunk                              → records
+//	tombstones  id                                     → nothing: what a floor may free
 //
 // Numbers in keys are 8 bytes big-endian, so byte order is their order. No
 // name or scope part holds a zero byte (resource.ValidateName), so a zero ends
@@ -29,6 +30,9 @@ const (
 	metaIdentity = "identity"
 	metaCursor   = "cursor/"
 	metaPrev     = "prev/"
+	metaFloor    = "floor/"
+	metaRejoin   = "rejoin"
+	metaIndexed  = "tombstones-indexed"
 )
 
 func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 0, 8), seq) }

@@ -17,8 +17,11 @@ func (s *Store) load() error {
 	if err := s.loadIdentity(); err != nil {
 		return err
 	}
+	if err := s.indexTombstones(); err != nil {
+		return err
+	}
 	return s.engine.View(func(tx Tx) error {
-		for _, step := range []func(Tx) error{s.loadHead, s.loadMeta, s.loadVector, s.loadTries, s.loadKinds, s.loadSnapshots} {
+		for _, step := range []func(Tx) error{s.loadHead, s.loadMeta, s.loadVector, s.loadFloor, s.loadRejoin, s.loadTries, s.loadKinds, s.loadSnapshots} {
 			if err := step(tx); err != nil {
 				return err
 			}
@@ -71,7 +74,13 @@ func (s *Store) mint() error {
 	}
 	s.identity = id
 	key := []byte(metaIdentity)
-	return s.engine.Update(func(tx WriteTx) error { return tx.Put(BucketMeta, key, seal(BucketMeta, key, b)) })
+	rejoin := []byte(metaRejoin)
+	return s.engine.Update(func(tx WriteTx) error {
+		if err := tx.Put(BucketMeta, rejoin, seal(BucketMeta, rejoin, pack.AppendBool(nil, true))); err != nil {
+			return err
+		}
+		return tx.Put(BucketMeta, key, seal(BucketMeta, key, b))
+	})
 }
 
 // newID makes a ULID: the stamp's milliseconds, then 80 random bits.

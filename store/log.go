@@ -33,10 +33,16 @@ func (e *Entry) Type() string {
 		return resource.EvDeleted
 	case merged:
 		return resource.EvMerged
+	case collected:
+		return resource.EvCollected
 	default:
 		return resource.EvPut
 	}
 }
+
+// Collected reports whether the record went with this entry, under a floor: it
+// was a tombstone before, and nothing changes for who reads live records.
+func (e *Entry) Collected() bool { return e.kind == collected }
 
 // appendHead appends the entry up to its last field, the event's or record's
 // frame, which the caller appends.
@@ -82,7 +88,7 @@ func readEntry(key, value []byte) (Entry, error) {
 		r.Fixed(e.Source[:])
 	}
 	e.SourceSeq = r.Uint()
-	if e.kind == merged {
+	if e.kind == merged || e.kind == collected {
 		if e.Record, err = resource.DecodeRecord(r.Raw()); err != nil {
 			r.Fail("%v", err)
 		}

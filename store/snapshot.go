@@ -105,7 +105,11 @@ func (s *Store) Snapshot(ctx context.Context) (err error) {
 		var err error
 		limit := min(chunk, int(st.Head.Seq-last))
 		last, err = s.Entries(last, limit, func(e Entry) error {
-			frames = append(frames, e.Record.AppendTo(nil))
+			if e.Collected() {
+				frames = append(frames, e.Record.ID[:])
+			} else {
+				frames = append(frames, e.Record.AppendTo(nil))
+			}
 			return ctx.Err()
 		})
 		if err == nil {
@@ -154,13 +158,19 @@ type snapshotWriter struct {
 	leaves map[resource.ID]leafAt
 }
 
-// add writes one chunk; a later frame of a record replaces an earlier one.
+// add writes one chunk; a later frame of a record replaces an earlier one, and
+// a bare id removes it.
 func (w *snapshotWriter) add(frames [][]byte) error {
 	if len(frames) == 0 {
 		return nil
 	}
 	b := pack.AppendArray(nil, len(frames))
 	for _, f := range frames {
+		if len(f) == len(resource.ID{}) {
+			delete(w.leaves, resource.ID(f))
+			b = pack.AppendBin(b, f)
+			continue
+		}
 		rec, err := resource.DecodeRecord(f)
 		if err != nil {
 			return err

@@ -55,15 +55,22 @@ type Store struct {
 
 	// mu guards what is published after a commit, all of it at once: a reader
 	// that holds it sees one state.
-	mu      sync.RWMutex
-	head    Head
-	vector  Vector
-	tries   map[string]*merkle.Trie
-	prevs   map[string]uint64 // realm → own last sequence in it
-	ahead   map[resource.ID]map[uint64]early
-	changed chan struct{} // closed and replaced by every commit that changed something
-	failed  error         // set once, by a commit whose outcome is unknown
-	closed  bool
+	mu     sync.RWMutex
+	head   Head
+	vector Vector
+	tries  map[string]*merkle.Trie
+	prevs  map[string]uint64 // realm → own last sequence in it
+	ahead  map[resource.ID]map[uint64]early
+	// floor is replaced, never changed; sweepFrom, tombstones and collected are
+	// collect.go's.
+	floor      Floor
+	sweepFrom  []byte
+	tombstones int
+	collected  uint64
+	rejoin     bool          // bootstrap.go's
+	changed    chan struct{} // closed and replaced by every commit that changed something
+	failed     error         // set once, by a commit whose outcome is unknown
+	closed     bool
 
 	// staging guards cursors that wait for the next transaction.
 	staging sync.Mutex
@@ -172,6 +179,7 @@ type State struct {
 	Identity Identity
 	Head     Head
 	Vector   Vector // own position included
+	Floor    Floor
 	Realms   []RealmState
 	Super    merkle.Root
 }
@@ -189,7 +197,7 @@ type RealmState struct {
 func (s *Store) State() State {
 	s.mu.Lock() // tries rehash lazily, which writes
 	defer s.mu.Unlock()
-	st := State{Identity: s.identity, Head: s.head, Vector: s.vector.Clone()}
+	st := State{Identity: s.identity, Head: s.head, Vector: s.vector.Clone(), Floor: s.floor}
 	if s.head.Own.Seq > 0 {
 		st.Vector[s.identity.Incarnation] = s.head.Own
 	}
@@ -208,10 +216,14 @@ func (s *Store) State() State {
 
 // Summary is the part of a State that a heartbeat carries.
 type Summary struct {
+	Identity     Identity
 	Head         Head
 	Super        merkle.Root
 	Vector       Vector // own position included
 	VectorDigest [32]byte
+	Floor        Floor
+	Garbage      Garbage
+	Rejoin       bool // RejoinAllowed
 }
 
 // Summary returns the current roots and vector in short. Unlike State it pins
@@ -228,7 +240,10 @@ func (s *Store) Summary() Summary {
 	if s.head.Own.Seq > 0 {
 		v[s.identity.Incarnation] = s.head.Own
 	}
-	return Summary{Head: s.head, Super: merkle.SuperRoot(&s.cfg.Secret, roots), Vector: v, VectorDigest: v.Digest()}
+	return Summary{
+		Identity: s.identity, Head: s.head, Super: merkle.SuperRoot(&s.cfg.Secret, roots), Vector: v, VectorDigest: v.Digest(),
+		Floor: s.floor, Garbage: s.garbage(), Rejoin: s.rejoin,
+	}
 }
 
 // Realm returns one realm's part of the state, empty when nothing is in it.

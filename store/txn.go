@@ -24,6 +24,13 @@ type txn struct {
 	kinds  []resource.Kind // what is live, read at the end when kindsChanged
 	ahead  []early
 	metas  map[string][]byte // rows of meta that are written once, at the end
+	// floor is never changed in place; sweepFrom is where collection goes on,
+	// nil when it has been through.
+	floor      Floor
+	sweepFrom  []byte
+	tombstones int
+	collected  uint64
+	rejoin     bool
 	// kindsChanged: a Kind record was written.
 	kindsChanged bool
 	touched      bool // something durable changed
@@ -39,7 +46,10 @@ type leafChange struct {
 func newTxn(s *Store) *txn {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return &txn{s: s, head: s.head, vector: map[resource.ID]Position{}, prevs: map[string]uint64{}, metas: map[string][]byte{}}
+	return &txn{
+		s: s, head: s.head, vector: map[resource.ID]Position{}, prevs: map[string]uint64{}, metas: map[string][]byte{},
+		floor: s.floor, sweepFrom: s.sweepFrom, tombstones: s.tombstones, collected: s.collected, rejoin: s.rejoin,
+	}
 }
 
 // put frames and writes a payload; an error breaks the transaction.
@@ -136,6 +146,9 @@ const (
 	ownPut eventKind = iota + 1
 	ownDeleted
 	merged
+	// collected: the record went, under a floor; its last form stands in the
+	// entry.
+	collected
 )
 
 // project writes a post-image: log entry, record, indexes, trie leaf. prev is
@@ -157,16 +170,17 @@ func (t *txn) project(prev *stored, img image, kind eventKind, ev *resource.Even
 	t.putRow(BucketLog, seqKey(t.head.Seq), row)
 
 	realm := rec.Realm()
-	place := merkle.Place(&t.s.cfg.Secret, rec.ID)
+	place := t.s.place(rec.ID)
 	t.putRow(BucketRecords, recordKey(realm, place, rec.ID), appendStored(newRow(len(frame)+64), t.head.Seq, digest, frame))
-	leaf := leafChange{realm: realm, key: place, new: merkle.Digest(digest[:16])}
+	leaf := leafChange{realm: realm, key: place, new: leafDigest(digest)}
 	if prev == nil {
 		t.put(BucketIDs, rec.ID[:], []byte(realm))
 	} else {
-		leaf.old = merkle.Digest(prev.digest[:16])
+		leaf.old = leafDigest(prev.digest)
 	}
 	t.leaves = append(t.leaves, leaf)
 	t.index(prev, rec)
+	t.indexTombstone(prev, rec)
 	t.noteKind(rec)
 }
 
@@ -245,6 +259,8 @@ func (s *Store) publish(t *txn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.head = t.head
+	s.rejoin = t.rejoin
+	s.floor, s.sweepFrom, s.tombstones, s.collected = t.floor, t.sweepFrom, t.tombstones, t.collected
 	for realm, seq := range t.prevs {
 		s.prevs[realm] = seq
 	}
@@ -267,6 +283,12 @@ func (s *Store) publish(t *txn) {
 		s.changed = make(chan struct{})
 	}
 }
+
+// place is where a record lies in its realm's trie.
+func (s *Store) place(id resource.ID) merkle.Key { return merkle.Place(&s.cfg.Secret, id) }
+
+// leafDigest is the part of a record's digest that the trie holds.
+func leafDigest(d [32]byte) merkle.Digest { return merkle.Digest(d[:16]) }
 
 func (s *Store) trie(realm string) *merkle.Trie {
 	t := s.tries[realm]

@@ -33,7 +33,7 @@ func Run(t *testing.T, b Backend) {
 	for _, c := range slices.Concat(
 		identityTests, admissionTests, putTests, casTests, readTests, deletionTests, teardownTests,
 		ownerTests, kindTests, hashTests, eventTests, updateTests, clockTests, batchTests,
-		mergeTests, joinTests, vectorTests, rankTests, nameTests, parkedTests, snapshotTests,
+		mergeTests, joinTests, vectorTests, collectTests, rankTests, nameTests, parkedTests, snapshotTests,
 		quarantineTests, ledgerTests, modelTests,
 	) {
 		t.Run(c.name, func(t *testing.T) { c.run(&env{T: t, backend: b}) })

@@ -84,7 +84,11 @@ func (n *node) fold(t failer) map[resource.ID][]byte {
 	t.Helper()
 	out := map[resource.ID][]byte{}
 	for _, e := range n.entries(t, 0) {
-		out[e.Record.ID] = e.Record.AppendTo(nil)
+		if e.Collected() {
+			delete(out, e.Record.ID)
+		} else {
+			out[e.Record.ID] = e.Record.AppendTo(nil)
+		}
 	}
 	return out
 }

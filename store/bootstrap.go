@@ -1,0 +1,117 @@
+package store
+
+import (
+	"driftless.dev/pack"
+	"driftless.dev/resolve"
+	"driftless.dev/resource"
+)
+
+// Bootstrap is a member's word on what this state must become where the two
+// differ, for a state that has not seen everything the member's floor speaks
+// of: joined as equals, it would bring back what the others have collected.
+// What the member has seen it has judged, and its version stands. What it has
+// not seen is this node's own unsent work: that is kept, or set aside in the
+// ledger as "collected" where its record has ended meanwhile.
+type Bootstrap struct {
+	Vector Vector
+	Floor  Floor
+	// Absent are records that the member does not have.
+	Absent []resource.ID
+}
+
+// seen reports whether the member has judged everything in a record.
+func (b *Bootstrap) seen(r *resource.Record) bool {
+	for p := range r.Points() {
+		if p.HLC > b.Vector[p.Writer].HLC {
+			return false
+		}
+	}
+	return true
+}
+
+// replace takes the member's version of a record.
+func (t *txn) replace(prev *stored, in *Incoming, b *Bootstrap, out *Applied) error {
+	rec := &in.Record
+	switch {
+	case prev == nil:
+	case b.seen(&prev.rec):
+	case b.Floor.Covers(prev.rec.Creation.Point()) && prev.rec.Creation.Point().Compare(rec.Creation.Point()) < 0:
+		t.setAside(&prev.rec, rec.Desired.Stamp, in.From, out)
+	default:
+		return t.join(prev, in, rec, out)
+	}
+	img := imageOf(rec)
+	if prev != nil && prev.digest == img.digest {
+		out.Unchanged++
+		return t.broken
+	}
+	for p := range rec.Points() {
+		t.s.clock.Observe(p.HLC)
+	}
+	out.Applied++
+	t.project(prev, img, merged, nil, dot{})
+	return t.broken
+}
+
+// bootstrapAbsent removes what the member has collected. A record whose earlier
+// life it collected goes too, but not without a trace; one that was made here
+// and never sent stays, and is offered once this state is a member's again.
+func (t *txn) bootstrapAbsent(b *Bootstrap, out *Applied) {
+	if b == nil {
+		return
+	}
+	for _, id := range b.Absent {
+		st, err := lookup(t.s, t.tx, id)
+		if err != nil || st == nil || !b.Floor.Covers(st.rec.Creation.Point()) {
+			continue
+		}
+		if !b.Floor.CoversAll(&st.rec) {
+			t.setAside(&st.rec, resource.Stamp{}, resource.ID{}, out)
+		}
+		out.Gone++
+		t.collect(st)
+	}
+}
+
+// setAside enters a version in the ledger whose record was collected by the
+// others: a person may restore it.
+func (t *txn) setAside(r *resource.Record, winner resource.Stamp, from resource.ID, out *Applied) {
+	l := resolve.Loser{Register: "desired", Stamp: r.Desired.Stamp, Winner: winner, Reason: resolve.Collected, Record: *r}
+	if t.recordLoss(l, from) {
+		out.Conflicts++
+	}
+}
+
+// RejoinAllowed reports whether this store may re-bootstrap by itself: it is
+// new, or was restored, or an operator said so. It ends when the state is a
+// member's.
+func (s *Store) RejoinAllowed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.rejoin
+}
+
+// AllowRejoin is the operator's word that this store may give up what its fleet
+// has collected meanwhile.
+func (s *Store) AllowRejoin() error {
+	return s.commits.do(func(t *txn) error {
+		t.allowRejoin(true)
+		return t.broken
+	})
+}
+
+func (t *txn) allowRejoin(yes bool) {
+	if t.rejoin != yes {
+		t.rejoin = yes
+		t.metas[metaRejoin] = pack.AppendBool(nil, yes)
+	}
+}
+
+func (s *Store) loadRejoin(tx Tx) error {
+	r, err := getMeta(tx, metaRejoin)
+	if r == nil || err != nil {
+		return err
+	}
+	s.rejoin = r.Bool()
+	return damagedMeta(metaRejoin, r.Close())
+}
