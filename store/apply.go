@@ -133,11 +133,24 @@ func (t *txn) take(in *Incoming, boot *Bootstrap, out *Applied) error {
 			t.advance(in.Event, out)
 		}
 		return t.broken
-	case verdict == Held, in.Event != nil && t.forked(in.Event):
+	case verdict == Held:
 		t.hold(in, out)
+		return t.broken
+	case in.Event != nil && t.forked(in.Event):
+		t.dispute(in, out)
 		return t.broken
 	}
 	return t.join(prev, in, incoming, out)
+}
+
+// dispute holds an event that is not of the chain this state knows, and what
+// comes after it from the same incarnation.
+func (t *txn) dispute(in *Incoming, out *Applied) {
+	if t.disputed == nil {
+		t.disputed = map[resource.ID]bool{}
+	}
+	t.disputed[in.Event.Incarnation] = true
+	t.hold(in, out)
 }
 
 // hold leaves an event alone until its origin has been compared with: its log
@@ -154,14 +167,14 @@ func (t *txn) hold(in *Incoming, out *Applied) {
 func (t *txn) forked(ev *resource.Event) bool {
 	p := t.position(ev.Incarnation)
 	switch {
-	case ev.Incarnation == t.s.identity.Incarnation:
+	case ev.Incarnation == t.identity.Incarnation:
 		return false // own events that come back, perhaps from before a rollback, are told by the hello
 	case ev.Seq == p.Seq+1:
 		return ev.PrevHash != p.Hash
 	case ev.Seq == p.Seq:
 		return ev.Hash() != p.Hash
 	}
-	return false
+	return ev.Seq > p.Seq && (t.s.disputed[ev.Incarnation] || t.disputed[ev.Incarnation])
 }
 
 // join merges a record that may come in.
@@ -174,7 +187,7 @@ func (t *txn) join(prev *stored, in *Incoming, incoming *resource.Record, out *A
 	if res.Outcome == resolve.Applied && in.Event != nil && t.covered(in.Event) {
 		// What is covered cannot change the state: this is another event under
 		// the same dot.
-		t.hold(in, out)
+		t.dispute(in, out)
 		return t.broken
 	}
 	for p := range incoming.Points() {
@@ -215,7 +228,7 @@ func (t *txn) join(prev *stored, in *Incoming, incoming *resource.Record, out *A
 
 // covered reports whether an event of another incarnation is in the state.
 func (t *txn) covered(ev *resource.Event) bool {
-	return ev.Incarnation != t.s.identity.Incarnation && ev.Seq <= t.position(ev.Incarnation).Seq
+	return ev.Incarnation != t.identity.Incarnation && ev.Seq <= t.position(ev.Incarnation).Seq
 }
 
 // position is an incarnation's position as this transaction sees it.
@@ -238,7 +251,7 @@ type early struct {
 // does not follow the last one is kept in mind only: its predecessor may still
 // come, or a reconciliation.
 func (t *txn) advance(ev *resource.Event, out *Applied) {
-	if ev.Incarnation == t.s.identity.Incarnation {
+	if ev.Incarnation == t.identity.Incarnation {
 		return
 	}
 	e := early{ev.Incarnation, Position{Seq: ev.Seq, HLC: ev.HLC, Hash: ev.Hash()}, ev.PrevHash}
@@ -256,6 +269,8 @@ func (t *txn) cover(inc resource.ID, p Position, out *Applied) {
 	if _, known := t.s.vector[inc]; !known && len(t.s.vector)+len(t.vector) >= maxIncarnations {
 		return // made up by a peer: no fleet has so many
 	}
+	delete(t.disputed, inc)
+	t.settled = append(t.settled, inc)
 	for ok := true; ok; p, ok = t.next(inc, p) {
 		t.vector[inc], out.Covered[inc] = p, p
 	}
@@ -276,13 +291,14 @@ func (t *txn) next(inc resource.ID, p Position) (Position, bool) {
 // adopt joins a vector that the state provably covers.
 func (t *txn) adopt(v Vector, out *Applied) {
 	for _, inc := range v.Incarnations() {
-		if inc != t.s.identity.Incarnation && v[inc].Seq > t.position(inc).Seq {
+		if inc != t.identity.Incarnation && v[inc].Seq > t.position(inc).Seq {
 			t.cover(inc, v[inc], out)
 		}
 	}
 }
 
-// keepAhead remembers early events and forgets those that the vector reached.
+// keepAhead remembers early events and forgets those that the vector reached,
+// and the same of disputes.
 func (s *Store) keepAhead(t *txn) {
 	for _, e := range t.ahead {
 		m := s.ahead[e.incarnation]
@@ -295,6 +311,14 @@ func (s *Store) keepAhead(t *txn) {
 		}
 		if len(m) < maxAhead {
 			m[e.position.Seq] = e
+		}
+	}
+	for _, inc := range t.settled {
+		delete(s.disputed, inc)
+	}
+	for inc := range t.disputed {
+		if len(s.disputed) < maxAheadOrigins {
+			s.disputed[inc] = true
 		}
 	}
 	for inc, p := range t.vector {

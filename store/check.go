@@ -18,6 +18,7 @@ import (
 func (s *Store) Check() (problems []string, err error) {
 	c := &checker{s: s, tries: map[string]*merkle.Trie{}}
 	s.mu.RLock()
+	c.own = s.identity.Incarnation
 	c.head, c.floor, c.settled = s.head, s.floor, s.sweepFrom == nil
 	s.mu.RUnlock()
 	err = s.engine.View(func(tx Tx) error {
@@ -45,6 +46,7 @@ type checker struct {
 	tries    map[string]*merkle.Trie
 	problems []string
 
+	own        resource.ID
 	floor      Floor
 	settled    bool // no sweep is under way
 	tombstones int
@@ -83,7 +85,7 @@ func (c *checker) log() error {
 			c.say("log: entry %d stands where %d is due", e.Seq, seq)
 			seq = e.Seq
 		}
-		if ev := e.Event; ev != nil && ev.Incarnation == c.s.identity.Incarnation {
+		if ev := e.Event; ev != nil && ev.Incarnation == c.own {
 			if ev.Seq != own.Seq+1 || ev.PrevHash != own.Hash || ev.RealmPrev != prevs[e.Record.Realm()] || ev.HLC <= own.HLC {
 				c.say("log: own event %d does not follow %d", ev.Seq, own.Seq)
 			}

@@ -10,7 +10,7 @@ import (
 // What is on disk, drawn once. Every value is framed (frame.go); every payload
 // is a pack array that begins with a version.
 //
-//	meta        name                                   → head, identity, cursors, prev/<realm>, floor/<incarnation>
+//	meta        name                                   → head, identity, cursors, prev/<realm>, floor/<incarnation>, own/<incarnation>
 //	vector      incarnation                            → (originSeq, HLC, hash)
 //	log         seq                                    → entry: event or merged post-image
 //	records     realm 0 k8 id                          → (seq, digest, record)
@@ -31,6 +31,7 @@ const (
 	metaCursor   = "cursor/"
 	metaPrev     = "prev/"
 	metaFloor    = "floor/"
+	metaOwn      = "own/"
 	metaRejoin   = "rejoin"
 	metaIndexed  = "tombstones-indexed"
 )

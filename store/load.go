@@ -21,7 +21,7 @@ func (s *Store) load() error {
 		return err
 	}
 	return s.engine.View(func(tx Tx) error {
-		for _, step := range []func(Tx) error{s.loadHead, s.loadMeta, s.loadVector, s.loadFloor, s.loadRejoin, s.loadTries, s.loadKinds, s.loadSnapshots} {
+		for _, step := range []func(Tx) error{s.loadHead, s.loadMeta, s.loadVector, s.loadFloor, s.loadRejoin, s.loadPast, s.loadTries, s.loadKinds, s.loadSnapshots} {
 			if err := step(tx); err != nil {
 				return err
 			}
@@ -68,10 +68,7 @@ func (s *Store) mint() error {
 			return err
 		}
 	}
-	b := pack.AppendUint(pack.AppendArray(nil, 4), 1)
-	for _, p := range [...]resource.ID{id.Instance, id.Incarnation, id.LogID} {
-		b = pack.AppendBin(b, p[:])
-	}
+	b := id.appendTo(nil)
 	s.identity = id
 	key := []byte(metaIdentity)
 	rejoin := []byte(metaRejoin)

@@ -26,6 +26,9 @@ func (s *Store) Write(ctx context.Context, w Write) (Written, error) {
 	if err != nil {
 		return Written{}, err
 	}
+	if err := s.awaitConfirmed(ctx); err != nil && !w.DryRun {
+		return Written{}, err
+	}
 	var out Written
 	var frame []byte
 	err = s.commits.do(func(t *txn) error {
@@ -92,6 +95,10 @@ func (t *txn) write(w *Write, a address) (out Written, frame []byte, err error) 
 		}
 	}
 	now := t.s.clock.Now()
+	next, err := t.nextIdentity()
+	if err != nil {
+		return Written{}, nil, err
+	}
 	post, img, err := t.judge(w, a, prev, now)
 	if err != nil {
 		return Written{}, nil, err
@@ -104,9 +111,12 @@ func (t *txn) write(w *Write, a address) (out Written, frame []byte, err error) 
 		out.Seq, out.HLC = prev.seq, prev.rec.Newest().HLC
 		return out, img.frame, nil
 	}
+	if t.unsure {
+		t.become(next, t.head.Own)
+	}
 	t.head.HLC = now
 	t.appendOwn(prev, img, post.Died)
-	out.Seq, out.Incarnation, out.OriginSeq = t.head.Seq, t.s.identity.Incarnation, t.head.Own.Seq
+	out.Seq, out.Incarnation, out.OriginSeq = t.head.Seq, t.identity.Incarnation, t.head.Own.Seq
 	return out, img.frame, t.broken
 }
 
@@ -149,7 +159,7 @@ func (t *txn) apply(w *Write, a address, existing *resource.Record, now hlc.Time
 		if existing == nil {
 			return Post{}, fmt.Errorf("%w: %s", resource.ErrNotFound, a.describe())
 		}
-		return t.s.stamper.Release(existing, w, now)
+		return t.stamper.Release(existing, w, now)
 	}
 	if existing != nil && !t.s.shown(existing) {
 		return Post{}, fmt.Errorf("%w: %s", resource.ErrNotFound, a.describe())
@@ -158,11 +168,11 @@ func (t *txn) apply(w *Write, a address, existing *resource.Record, now hlc.Time
 	var err error
 	switch w.Op {
 	case OpStatus:
-		post, err = t.s.stamper.Status(existing, w, now)
+		post, err = t.stamper.Status(existing, w, now)
 	case OpClaim:
-		post, err = t.s.stamper.Claim(existing, w, now)
+		post, err = t.stamper.Claim(existing, w, now)
 	default:
-		post, err = t.s.stamper.Delete(existing, w, now)
+		post, err = t.stamper.Delete(existing, w, now)
 	}
 	if errors.Is(err, resource.ErrNotFound) {
 		err = fmt.Errorf("%w: %s", resource.ErrNotFound, a.describe())
@@ -214,7 +224,7 @@ func (t *txn) applyPut(w *Write, a address, existing *resource.Record, now hlc.T
 			id = resource.NameID(a.kind, a.scope, w.Resource.Name)
 		}
 	}
-	return t.s.stamper.Put(existing, w, id, now)
+	return t.stamper.Put(existing, w, id, now)
 }
 
 // maxRealms bounds the projects of a fleet: members tell each other all roots.

@@ -140,12 +140,13 @@ func (s *Store) Entries(after uint64, limit int, fn func(Entry) error) (last uin
 	return last, err
 }
 
-// Outbox returns own events after a log sequence, up to limit entries of the
+// Outbox returns own events, those of earlier incarnations that stand included,
+// after a log sequence, up to limit entries of the
 // log, and the sequence to go on from. The outbox is a view of the log, past a
 // cursor: there is no second copy.
 func (s *Store) Outbox(after uint64, limit int) (events []resource.Event, last uint64, err error) {
 	last, err = s.Entries(after, limit, func(e Entry) error {
-		if e.Event != nil && e.Event.Incarnation == s.identity.Incarnation {
+		if e.Event != nil && s.isOwn(e.Event) {
 			events = append(events, *e.Event)
 		}
 		return nil

@@ -48,7 +48,7 @@ type Store struct {
 	engine   Engine
 	clock    *hlc.Clock
 	registry *resource.Registry
-	identity Identity
+	identity Identity // guarded by mu, as stamper: reincarnate changes both
 	stamper  Stamper
 	commits  committer
 	slots    chan struct{} // bounds the writers that prepare at once
@@ -67,10 +67,17 @@ type Store struct {
 	sweepFrom  []byte
 	tombstones int
 	collected  uint64
-	rejoin     bool          // bootstrap.go's
-	changed    chan struct{} // closed and replaced by every commit that changed something
-	failed     error         // set once, by a commit whose outcome is unknown
-	closed     bool
+	rejoin     bool // bootstrap.go's
+	// confirmed is closed when local writes may go on, nil when they may;
+	// unsure says that the first of them needs a new incarnation.
+	confirmed chan struct{}
+	unsure    bool
+	past      []ownPast // own incarnations before this one
+	// disputed are incarnations whose events are held (apply.go).
+	disputed map[resource.ID]bool
+	changed  chan struct{} // closed and replaced by every commit that changed something
+	failed   error         // set once, by a commit whose outcome is unknown
+	closed   bool
 
 	// staging guards cursors that wait for the next transaction.
 	staging sync.Mutex
@@ -113,7 +120,7 @@ func Open(engine Engine, cfg Config) (*Store, error) {
 	s := &Store{
 		cfg: cfg, engine: engine, registry: cfg.Registry,
 		vector: Vector{}, tries: map[string]*merkle.Trie{}, prevs: map[string]uint64{},
-		ahead: map[resource.ID]map[uint64]early{}, changed: make(chan struct{}),
+		ahead: map[resource.ID]map[uint64]early{}, disputed: map[resource.ID]bool{}, changed: make(chan struct{}),
 		slots: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 	}
 	if err := resource.RegisterCoreKinds(s.registry); err != nil {
@@ -142,7 +149,11 @@ func (s *Store) Close() error {
 }
 
 // Identity returns who the store is.
-func (s *Store) Identity() Identity { return s.identity }
+func (s *Store) Identity() Identity {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.identity
+}
 
 // Registry returns the kinds that are live here.
 func (s *Store) Registry() *resource.Registry { return s.registry }

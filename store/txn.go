@@ -17,13 +17,22 @@ type txn struct {
 	s  *Store
 	tx WriteTx
 
+	identity Identity
+	stamper  Stamper
+	retired  []ownPast // by this transaction
+	unsure   bool
+
 	head   Head
 	vector map[resource.ID]Position // entries that rose
 	prevs  map[string]uint64
 	leaves []leafChange
 	kinds  []resource.Kind // what is live, read at the end when kindsChanged
 	ahead  []early
-	metas  map[string][]byte // rows of meta that are written once, at the end
+	// disputed are incarnations whose events are held, settled those whose entry
+	// moved.
+	disputed map[resource.ID]bool
+	settled  []resource.ID
+	metas    map[string][]byte // rows of meta that are written once, at the end
 	// floor is never changed in place; sweepFrom is where collection goes on,
 	// nil when it has been through.
 	floor      Floor
@@ -47,7 +56,7 @@ func newTxn(s *Store) *txn {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return &txn{
-		s: s, head: s.head, vector: map[resource.ID]Position{}, prevs: map[string]uint64{}, metas: map[string][]byte{},
+		s: s, identity: s.identity, stamper: s.stamper, unsure: s.unsure, head: s.head, vector: map[resource.ID]Position{}, prevs: map[string]uint64{}, metas: map[string][]byte{},
 		floor: s.floor, sweepFrom: s.sweepFrom, tombstones: s.tombstones, collected: s.collected, rejoin: s.rejoin,
 	}
 }
@@ -209,7 +218,7 @@ func (t *txn) appendOwn(prev *stored, img image, died bool) {
 		last = t.s.prevs[realm] // guarded by there being one committer
 	}
 	ev := &resource.Event{
-		Deleted: died, Incarnation: t.s.identity.Incarnation, Seq: t.head.Own.Seq + 1, HLC: t.head.HLC,
+		Deleted: died, Incarnation: t.identity.Incarnation, Seq: t.head.Own.Seq + 1, HLC: t.head.HLC,
 		RealmPrev: last, PrevHash: t.head.Own.Hash, Record: *img.rec,
 	}
 	kind := ownPut
@@ -260,6 +269,8 @@ func (s *Store) publish(t *txn) {
 	defer s.mu.Unlock()
 	s.head = t.head
 	s.rejoin = t.rejoin
+	s.identity, s.stamper, s.unsure = t.identity, t.stamper, t.unsure
+	s.past = append(s.past, t.retired...)
 	s.floor, s.sweepFrom, s.tombstones, s.collected = t.floor, t.sweepFrom, t.tombstones, t.collected
 	for realm, seq := range t.prevs {
 		s.prevs[realm] = seq

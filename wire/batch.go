@@ -55,7 +55,7 @@ func (f *Fleet) ReadBatch(data []byte) (m Batch, err error) {
 		r.Fail("%d events", n)
 	}
 	for range n {
-		ev := resource.ReadEvent(r)
+		ev := resource.ReadEvent(r.Reader)
 		if r.Err() != nil {
 			break
 		}

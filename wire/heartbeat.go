@@ -17,8 +17,10 @@ type Heartbeat struct {
 	Instance, Incarnation resource.ID
 	Name                  string
 	Software              string
-	// Boot is drawn at every start: it tells a restart, and a clone.
-	Boot uint64
+	// Boot is drawn at every start, and Started is the clock then: they tell a
+	// restart, and a clone.
+	Boot    uint64
+	Started hlc.Timestamp
 	// WallMillis is the member's wall clock, in Unix milliseconds.
 	WallMillis uint64
 	HLC        hlc.Timestamp
@@ -29,13 +31,16 @@ type Heartbeat struct {
 	// vector.
 	Super        [32]byte
 	VectorDigest [32]byte
+	// FloorDigest is the hash of the member's floor: peers join floors before
+	// they compare roots.
+	FloorDigest [32]byte
 	// Changed are vector entries that moved since the last heartbeat.
 	Changed []Position
 }
 
 // AppendHeartbeat encodes a heartbeat.
 func (f *Fleet) AppendHeartbeat(b []byte, m *Heartbeat) []byte {
-	b = f.begin(b, 15)
+	b = f.begin(b, 17)
 	b = pack.AppendBin(b, m.Instance[:])
 	b = pack.AppendBin(b, m.Incarnation[:])
 	b = pack.AppendText(b, m.Name)
@@ -47,27 +52,31 @@ func (f *Fleet) AppendHeartbeat(b []byte, m *Heartbeat) []byte {
 	b = appendPosition(b, &m.Own)
 	b = pack.AppendBin(b, m.Super[:])
 	b = pack.AppendBin(b, m.VectorDigest[:])
-	return appendPositions(b, m.Changed)
+	b = appendPositions(b, m.Changed)
+	b = pack.AppendUint(b, uint64(m.Started))
+	return pack.AppendBin(b, m.FloorDigest[:])
 }
 
 // ReadHeartbeat decodes a heartbeat.
 func (f *Fleet) ReadHeartbeat(data []byte) (m Heartbeat, err error) {
-	r, err := f.open(data, 15)
+	r, err := f.open(data, 17)
 	if err != nil {
 		return Heartbeat{}, fmt.Errorf("decode heartbeat: %w", err)
 	}
 	r.Fixed(m.Instance[:])
 	r.Fixed(m.Incarnation[:])
-	m.Name = shortText(r)
-	m.Software = shortText(r)
+	m.Name = shortText(r.Reader)
+	m.Software = shortText(r.Reader)
 	m.Boot = r.Uint()
 	m.WallMillis = r.Uint()
 	m.HLC = hlc.Timestamp(r.Uint())
 	m.Ready = r.Bool()
-	readPosition(r, &m.Own)
+	readPosition(r.Reader, &m.Own)
 	r.Fixed(m.Super[:])
 	r.Fixed(m.VectorDigest[:])
-	m.Changed = readPositions(r, MaxChanged)
+	m.Changed = readPositions(r.Reader, MaxChanged)
+	m.Started = hlc.Timestamp(r.Uint())
+	r.Fixed(m.FloorDigest[:])
 	return m, closed("heartbeat", r)
 }
 

@@ -39,7 +39,7 @@ func (f *Fleet) ReadRecordsRequest(data []byte) (m RecordsRequest, err error) {
 	if err != nil {
 		return RecordsRequest{}, fmt.Errorf("decode records request: %w", err)
 	}
-	m.Realm = shortText(r)
+	m.Realm = shortText(r.Reader)
 	packed := r.Bin()
 	if len(packed)%8 != 0 || len(packed) > 8*MaxPlaces {
 		r.Fail("places of %d bytes", len(packed))
@@ -83,7 +83,7 @@ func (f *Fleet) ReadRecords(data []byte) (m Records, err error) {
 	if m.Size > resource.MaxFrameSize {
 		r.Fail("record of %d bytes", m.Size)
 	}
-	m.Frames = readFrames(r)
+	m.Frames = readFrames(r.Reader)
 	return m, closed("records", r)
 }
 
@@ -113,30 +113,38 @@ func readFrames(r *pack.Reader) [][]byte {
 
 // Push hands records to a member. Adopt, on the last push of a session that
 // left nothing out, is the sender's vector: the receiver's state includes all
-// that it covers then.
+// that it covers then. FloorDigest is of the sender's floor: a receiver with
+// another one takes no records, since what it has collected might be among
+// them. Floor, when set, is one for the receiver to join.
 type Push struct {
-	From   resource.ID
-	Frames [][]byte
-	Adopt  []Position
+	From        resource.ID
+	Frames      [][]byte
+	Adopt       []Position
+	FloorDigest [32]byte
+	Floor       []Mark
 }
 
 // AppendPush encodes a push.
 func (f *Fleet) AppendPush(b []byte, m *Push) []byte {
-	b = f.begin(b, 3)
+	b = f.begin(b, 5)
 	b = pack.AppendBin(b, m.From[:])
 	b = appendFrames(b, m.Frames)
-	return appendPositions(b, m.Adopt)
+	b = appendPositions(b, m.Adopt)
+	b = pack.AppendBin(b, m.FloorDigest[:])
+	return appendMarks(b, m.Floor)
 }
 
 // ReadPush decodes a push; the frames are not decoded yet.
 func (f *Fleet) ReadPush(data []byte) (m Push, err error) {
-	r, err := f.open(data, 3)
+	r, err := f.open(data, 5)
 	if err != nil {
 		return Push{}, fmt.Errorf("decode push: %w", err)
 	}
 	r.Fixed(m.From[:])
-	m.Frames = readFrames(r)
-	m.Adopt = readPositions(r, MaxPositions)
+	m.Frames = readFrames(r.Reader)
+	m.Adopt = readPositions(r.Reader, MaxPositions)
+	r.Fixed(m.FloorDigest[:])
+	m.Floor = readMarks(r.Reader)
 	return m, closed("push", r)
 }
 
@@ -179,6 +187,6 @@ func (f *Fleet) ReadAck(data []byte) (m Ack, err error) {
 		return Ack{}, fmt.Errorf("decode ack: %w", err)
 	}
 	r.Fixed(m.From[:])
-	readPosition(r, &m.Position)
+	readPosition(r.Reader, &m.Position)
 	return m, closed("ack", r)
 }

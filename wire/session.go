@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 
+	"driftless.dev/hlc"
 	"driftless.dev/merkle"
 	"driftless.dev/pack"
 	"driftless.dev/resource"
@@ -16,27 +17,33 @@ const (
 	MaxPlaces    = 1024
 )
 
-// Hello asks a member where it stands. From is who asks.
+// Hello asks a member where it stands. From is who asks; Held is how far the
+// member's own events are in the asker's state, under the incarnation that the
+// asker knows: a member that was rolled back, or forked, learns it from that
+// before any record flows.
 type Hello struct {
 	From resource.ID
 	Name string
+	Held Position
 }
 
 // AppendHello encodes a hello.
 func (f *Fleet) AppendHello(b []byte, m *Hello) []byte {
-	b = f.begin(b, 2)
+	b = f.begin(b, 6)
 	b = pack.AppendBin(b, m.From[:])
-	return pack.AppendText(b, m.Name)
+	b = pack.AppendText(b, m.Name)
+	return appendPosition(b, &m.Held)
 }
 
 // ReadHello decodes a hello.
 func (f *Fleet) ReadHello(data []byte) (m Hello, err error) {
-	r, err := f.open(data, 2)
+	r, err := f.open(data, 6)
 	if err != nil {
 		return Hello{}, fmt.Errorf("decode hello: %w", err)
 	}
 	r.Fixed(m.From[:])
-	m.Name = shortText(r)
+	m.Name = shortText(r.Reader)
+	readPosition(r.Reader, &m.Held)
 	return m, closed("hello", r)
 }
 
@@ -53,11 +60,18 @@ type Standing struct {
 	Seq       uint64    // of the member's log
 	Vector    []Position
 	Realms    []Realm
+	Floor     []Mark
+}
+
+// Mark is an entry of a floor.
+type Mark struct {
+	Incarnation resource.ID
+	HLC         hlc.Timestamp
 }
 
 // AppendStanding encodes a standing.
 func (f *Fleet) AppendStanding(b []byte, m *Standing) []byte {
-	b = f.begin(b, 4)
+	b = f.begin(b, 5)
 	b = pack.AppendBin(b, f.AppendHeartbeat(nil, &m.Heartbeat))
 	b = pack.AppendUint(b, m.Seq)
 	b = appendPositions(b, m.Vector)
@@ -68,18 +82,18 @@ func (f *Fleet) AppendStanding(b []byte, m *Standing) []byte {
 		b = pack.AppendBin(b, r.Root[:])
 		b = pack.AppendUint(b, r.Records)
 	}
-	return b
+	return appendMarks(b, m.Floor)
 }
 
 // ReadStanding decodes a standing.
 func (f *Fleet) ReadStanding(data []byte) (m Standing, err error) {
-	r, err := f.open(data, 4)
+	r, err := f.open(data, 5)
 	if err != nil {
 		return Standing{}, fmt.Errorf("decode standing: %w", err)
 	}
 	hb := r.Bin()
 	m.Seq = r.Uint()
-	m.Vector = readPositions(r, MaxPositions)
+	m.Vector = readPositions(r.Reader, MaxPositions)
 	n := r.Array()
 	if n > MaxRealms {
 		r.Fail("%d realms", n)
@@ -88,7 +102,7 @@ func (f *Fleet) ReadStanding(data []byte) (m Standing, err error) {
 		if got := r.Array(); r.Err() == nil && got != 3 {
 			r.Fail("realm of %d fields", got)
 		}
-		realm := Realm{Name: shortText(r)}
+		realm := Realm{Name: shortText(r.Reader)}
 		r.Fixed(realm.Root[:])
 		realm.Records = r.Uint()
 		if r.Err() != nil {
@@ -96,11 +110,38 @@ func (f *Fleet) ReadStanding(data []byte) (m Standing, err error) {
 		}
 		m.Realms = append(m.Realms, realm)
 	}
+	m.Floor = readMarks(r.Reader)
 	if err := closed("standing", r); err != nil {
 		return Standing{}, err
 	}
 	m.Heartbeat, err = f.ReadHeartbeat(hb)
 	return m, err
+}
+
+func appendMarks(b []byte, marks []Mark) []byte {
+	b = pack.AppendArray(b, 2*len(marks))
+	for i := range marks {
+		b = pack.AppendBin(b, marks[i].Incarnation[:])
+		b = pack.AppendUint(b, uint64(marks[i].HLC))
+	}
+	return b
+}
+
+func readMarks(r *pack.Reader) (marks []Mark) {
+	n := r.Array()
+	if n%2 != 0 || n > 2*MaxPositions {
+		r.Fail("floor of %d values", n)
+	}
+	for range n / 2 {
+		var m Mark
+		r.Fixed(m.Incarnation[:])
+		m.HLC = hlc.Timestamp(r.Uint())
+		if r.Err() != nil {
+			return nil
+		}
+		marks = append(marks, m)
+	}
+	return marks
 }
 
 // NodesRequest asks for Merkle nodes of a pinned root.
@@ -129,7 +170,7 @@ func (f *Fleet) ReadNodesRequest(data []byte) (m NodesRequest, err error) {
 	if err != nil {
 		return NodesRequest{}, fmt.Errorf("decode nodes request: %w", err)
 	}
-	m.Realm = shortText(r)
+	m.Realm = shortText(r.Reader)
 	r.Fixed(m.Root[:])
 	n := r.Array()
 	if n%2 != 0 || n > 2*MaxPrefixes {
@@ -198,7 +239,7 @@ func (f *Fleet) ReadNodes(data []byte) (m Nodes, err error) {
 		r.Fail("%d nodes", n)
 	}
 	for range n {
-		node := readNode(r)
+		node := readNode(r.Reader)
 		if r.Err() != nil {
 			break
 		}

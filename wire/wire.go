@@ -16,8 +16,9 @@ import (
 	"driftless.dev/pack"
 )
 
-// Version is the protocol's. A message of another one is refused.
-const Version = 1
+// Version is the protocol's. A message of another one is refused; within one,
+// later releases may append fields, which earlier ones skip.
+const Version = 2
 
 // Sentinels of the moment a message is read.
 var (
@@ -61,9 +62,19 @@ func (f *Fleet) begin(b []byte, n int) []byte {
 	return pack.AppendBin(b, f.ID[:])
 }
 
+// message is a message being read; later counts the fields at its end that
+// this release does not know.
+type message struct {
+	*pack.Reader
+	later int
+}
+
+// maxLater bounds them.
+const maxLater = 16
+
 // open reads the head of a message of n fields beyond version and fleet.
-func (f *Fleet) open(data []byte, n int) (*pack.Reader, error) {
-	r := pack.NewReader(data)
+func (f *Fleet) open(data []byte, n int) (*message, error) {
+	r := &message{Reader: pack.NewReader(data)}
 	fields, version := r.Array(), r.Uint()
 	if r.Err() == nil && version != Version {
 		return nil, fmt.Errorf("%w: %d, this node speaks %d", ErrVersion, version, Version)
@@ -73,13 +84,16 @@ func (f *Fleet) open(data []byte, n int) (*pack.Reader, error) {
 	if r.Err() == nil && id != f.ID {
 		return nil, fmt.Errorf("%w: this node is in %q", ErrFleet, f.Name)
 	}
-	if r.Err() == nil && fields != n+2 {
+	if r.later = fields - n - 2; r.Err() == nil && (r.later < 0 || r.later > maxLater) {
 		r.Fail("message of %d fields", fields)
 	}
 	return r, r.Err()
 }
 
-func closed(what string, r *pack.Reader) error {
+func closed(what string, r *message) error {
+	for range r.later {
+		r.Raw()
+	}
 	if err := r.Close(); err != nil {
 		return fmt.Errorf("decode %s: %w", what, err)
 	}
