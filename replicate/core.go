@@ -32,6 +32,17 @@ type Config struct {
 	// more, nothing of theirs is taken in before enough clocks are heard to tell
 	// a stamp that no sound clock issued, or a moment has passed.
 	Members int
+	// Confirmed is the last own event that a member was known to hold, Started
+	// the clock at the start, Own the own head then.
+	Confirmed uint64
+	Started   hlc.Timestamp
+	Own       uint64
+	// CollectAge is how old a tombstone must be to be collected, CollectEvery
+	// the mean time between two looks at whether any can be.
+	CollectAge, CollectEvery time.Duration
+	// Rejoin lets a copy that is older than what the fleet has collected
+	// re-bootstrap by itself.
+	Rejoin bool
 }
 
 // Defaults of Config.
@@ -67,6 +78,8 @@ type Core struct {
 	pub       publisher
 	sub       subscriber
 	rec       reconciler
+	gc        collector
+	past      past
 	counts    Counters
 }
 
@@ -83,6 +96,11 @@ type Counters struct {
 	Heartbeats, ForeignHeartbeats uint64
 	Sessions                      map[string]uint64 // by result
 	Pulled, Pushed                uint64
+	// Gone and Held count records that were collected here, and events that
+	// waited for a comparison; Forks and Rollbacks how often own events were
+	// settled anew; FloorRaises the floors that this node
+	// found, Bootstraps how often it took a member's state for its own.
+	Gone, Held, Forks, Rollbacks, FloorRaises, Bootstraps uint64
 }
 
 // NewCore returns a core at the start of its life.
@@ -93,11 +111,19 @@ func NewCore(cfg Config) *Core {
 	if cfg.MaxClockOffset <= 0 {
 		cfg.MaxClockOffset = DefaultMaxClockOffset
 	}
+	if cfg.CollectAge <= 0 {
+		cfg.CollectAge = DefaultCollectAge
+	}
+	if cfg.CollectEvery <= 0 {
+		cfg.CollectEvery = collectEvery
+	}
 	c := &Core{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, cfg.Boot))}
 	c.members.peers = map[resource.ID]*Peer{}
 	c.members.acks = map[resource.ID]store.Position{}
 	c.members.told = store.Vector{}
 	c.pub.start(cfg.Published)
+	unsure := cfg.Members > 0 && cfg.Own > 0 // one that has written nothing cannot collide
+	c.past = past{waiting: unsure, answered: !unsure, confirmed: cfg.Confirmed, atStart: cfg.Own, started: cfg.Started, vouching: map[uint64]func(store.Vouching) error{}}
 	c.counts.Sessions = map[string]uint64{}
 	c.members.unrostered = true
 	c.rec.refused = map[merkle.Key]refusal{}
@@ -117,8 +143,19 @@ func LoadCore(s *store.Store, cfg Config) (*Core, error) {
 	if cfg.Published, err = decodeSeq(published); err != nil {
 		return nil, fmt.Errorf("read publisher's cursor: %w", err)
 	}
-	cfg.Identity = s.Identity()
-	return NewCore(cfg), nil
+	confirmed, err := s.Cursor(cursorConfirmed)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Confirmed, err = decodeSeq(confirmed); err != nil {
+		return nil, fmt.Errorf("read confirmed cursor: %w", err)
+	}
+	cfg.Identity, cfg.Started, cfg.Own = s.Identity(), s.Clock().Peek(), s.Head().Own.Seq
+	c := NewCore(cfg)
+	if c.past.waiting {
+		s.Await()
+	}
+	return c, nil
 }
 
 // LoadCursor returns where the stream was left.
@@ -137,6 +174,7 @@ func (c *Core) Step(now Now, in Input) []Effect {
 	switch in := in.(type) {
 	case Tick:
 	case Appended:
+		c.identify(in.Identity)
 		c.pub.grown(in.Seq)
 	case OutboxRead:
 		c.outboxRead(in)
@@ -156,6 +194,12 @@ func (c *Core) Step(now Now, in Input) []Effect {
 		c.replied(in)
 	case RecordsRead:
 		c.recordsRead(in)
+	case Vouched:
+		c.vouched(in)
+	case Claimed:
+		c.claimed(in)
+	case Reincarnated:
+		c.reincarnated(in)
 	case TransportChanged:
 		c.transportChanged(in.Transport)
 	}
@@ -163,6 +207,8 @@ func (c *Core) Step(now Now, in Input) []Effect {
 	c.publish()
 	c.flush()
 	c.syncDue()
+	c.pastDue()
+	c.collectDue()
 	return c.effects
 }
 
@@ -189,13 +235,18 @@ func (c *Core) transportChanged(t Transport) {
 	}
 }
 
+// SetRoster says which instances are members, this one included: nobody else
+// moves the clock's median and the heartbeat's period, and a floor needs all of
+// them.
+func (c *Core) SetRoster(members []resource.ID) { c.members.setRoster(members) }
+
 // Wake returns when the next Tick is due, on the monotonic clock.
 func (c *Core) Wake() time.Duration {
 	at := c.members.beatAt
 	if s := c.rec.session; s != nil {
 		at = min(at, s.deadline)
 	}
-	for _, t := range [...]time.Duration{c.members.ackAt, c.pub.retryAt, c.sub.retryAt, c.rec.dueAt, c.rec.joinUntil, c.rec.joinUntil + joinWait} {
+	for _, t := range [...]time.Duration{c.members.ackAt, c.pub.retryAt, c.sub.retryAt, c.rec.dueAt, c.rec.joinUntil, c.rec.joinUntil + joinWait, c.past.until, c.gc.wake()} {
 		if t > c.now.Mono && t < at {
 			at = t
 		}

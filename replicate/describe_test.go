@@ -55,6 +55,12 @@ func (w *world) input(r *rig, in replicate.Input) string {
 		return fmt.Sprintf("took a push: %d new, %d unchanged, covers [%s]", in.Result.Applied, in.Result.Unchanged, w.vector(in.Result.Covered))
 	case replicate.Replied:
 		return fmt.Sprintf("answer %d: %s%s", in.ID, w.reply(r, in), failed(in.Err))
+	case replicate.Vouched:
+		return fmt.Sprintf("vouched %d: %d%s", in.ID, in.Vouching, failed(in.Err))
+	case replicate.Claimed:
+		return fmt.Sprintf("own event %d is claimed: %d", in.Position.Seq, in.Vouching)
+	case replicate.Reincarnated:
+		return fmt.Sprintf("reincarnated %d%s", in.ID, failed(in.Err))
 	case replicate.RecordsRead:
 		return fmt.Sprintf("read %d: %d records of %d places", in.ID, len(in.Frames), in.Done)
 	}
@@ -120,6 +126,12 @@ func (w *world) effect(r *rig, e replicate.Effect) string {
 		return fmt.Sprintf("apply %d: %d records%s", e.ID, len(e.Batch.Records), adopt)
 	case replicate.ReadRecords:
 		return fmt.Sprintf("read %d: %d places of realm %s", e.ID, len(e.Places), e.Realm)
+	case replicate.Vouch:
+		return fmt.Sprintf("vouch %d: own event %d", e.ID, e.Position.Seq)
+	case replicate.Reincarnate:
+		return fmt.Sprintf("reincarnate %d: keep %d, reissue %v", e.ID, e.How.Keep, e.How.Fork)
+	case replicate.Answered:
+		return fmt.Sprintf("local writes may go on, confirmed %v", e.Confirmed)
 	case replicate.Stage:
 		return "stage cursor " + e.Name
 	}

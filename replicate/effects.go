@@ -14,7 +14,12 @@ type (
 	// Tick says that time has passed.
 	Tick struct{}
 	// Appended says that the log has grown to Seq.
-	Appended struct{ Seq uint64 }
+	Appended struct {
+		Seq uint64
+		// Identity is the store's, which a write may have changed; zero says
+		// nothing.
+		Identity store.Identity
+	}
 	// OutboxRead answers ReadOutbox.
 	OutboxRead struct {
 		Events []resource.Event
@@ -58,6 +63,25 @@ type (
 		Done   int
 		Err    error
 	}
+	// Vouched answers Vouch.
+	Vouched struct {
+		ID       uint64
+		Vouching store.Vouching
+		Err      error
+	}
+	// Claimed says what a member that asked holds of own events, as compared
+	// with the log.
+	Claimed struct {
+		Incarnation resource.ID
+		Position    store.Position
+		Vouching    store.Vouching
+	}
+	// Reincarnated answers Reincarnate.
+	Reincarnated struct {
+		ID       uint64
+		Identity store.Identity
+		Err      error
+	}
 	// TransportChanged says how the transport stands.
 	TransportChanged struct{ Transport Transport }
 )
@@ -73,6 +97,9 @@ func (Applied) input()          {}
 func (TookPush) input()         {}
 func (Replied) input()          {}
 func (RecordsRead) input()      {}
+func (Vouched) input()          {}
+func (Claimed) input()          {}
+func (Reincarnated) input()     {}
 func (TransportChanged) input() {}
 
 // Effect is something to be done. Each that has an ID is answered by one input
@@ -88,9 +115,10 @@ type (
 	}
 	// Publish hands a batch to the stream.
 	Publish struct {
-		ID    uint64
-		Realm string
-		Data  []byte
+		ID     uint64
+		Realm  string
+		Origin resource.ID
+		Data   []byte
 	}
 	// Broadcast sends a heartbeat.
 	Broadcast struct{ Data []byte }
@@ -116,6 +144,19 @@ type (
 		Realm  string
 		Places []merkle.Key
 	}
+	// Vouch compares a claim about own events with the log.
+	Vouch struct {
+		ID       uint64
+		Position store.Position
+	}
+	// Reincarnate gives the store a new incarnation.
+	Reincarnate struct {
+		ID  uint64
+		How store.Reincarnation
+	}
+	// Answered lets local writes go on: the fleet knows of no newer copy of this
+	// node, or nobody was there to say.
+	Answered struct{ Confirmed bool }
 	// Stage keeps a cursor for the store's next transaction.
 	Stage struct {
 		Name string
@@ -129,4 +170,7 @@ func (Broadcast) effect()   {}
 func (Request) effect()     {}
 func (Apply) effect()       {}
 func (ReadRecords) effect() {}
+func (Vouch) effect()       {}
+func (Reincarnate) effect() {}
+func (Answered) effect()    {}
 func (Stage) effect()       {}

@@ -105,7 +105,7 @@ func (c *Core) applyFrames(s *session, frames [][]byte, places []merkle.Key) err
 	}
 	c.remember(refuse)
 	c.counts.Pulled += uint64(len(take))
-	c.apply(store.Batch{Records: take}, refuse, func(*session, Applied) error { return c.pullNext() })
+	c.apply(store.Batch{Records: take, Bootstrap: s.boot}, refuse, func(*session, Applied) error { return c.pullNext() })
 	return nil
 }
 
@@ -155,7 +155,10 @@ func (c *Core) pushRead(s *session, in RecordsRead) error {
 		return fmt.Errorf("%w: %d of %d records read", resource.ErrInvalid, in.Done, len(s.push))
 	}
 	s.push = s.push[in.Done:]
-	p := wire.Push{From: c.cfg.Identity.Instance}
+	if s.boot != nil {
+		return c.dropAbsent(s, in.Frames)
+	}
+	p := wire.Push{From: c.cfg.Identity.Instance, FloorDigest: s.mine.Floor.Digest()}
 	for _, f := range in.Frames {
 		switch {
 		case c.held(s, f):
@@ -170,6 +173,22 @@ func (c *Core) pushRead(s *session, in RecordsRead) error {
 	}
 	c.counts.Pushed += uint64(len(p.Frames))
 	c.ask(VerbPush, c.cfg.Fleet.AppendPush(nil, &p), c.pushAnswered)
+	return nil
+}
+
+// dropAbsent lets go of local records that the member has collected.
+func (c *Core) dropAbsent(s *session, frames [][]byte) error {
+	boot := *s.boot
+	for _, f := range frames {
+		rec, err := resource.DecodeRecord(f)
+		if err != nil {
+			return err
+		}
+		if len(s.remote[merkle.Place(&c.cfg.Fleet.Key, rec.ID)]) == 0 {
+			boot.Absent = append(boot.Absent, rec.ID)
+		}
+	}
+	c.apply(store.Batch{Bootstrap: &boot}, nil, func(*session, Applied) error { return c.pushNext() })
 	return nil
 }
 
@@ -208,8 +227,11 @@ func (c *Core) concludeSession() error {
 		}
 		return nil
 	}
+	if s.boot != nil {
+		return c.bootstrapped(s)
+	}
 	c.apply(store.Batch{Adopt: storeVector(s.theirs.Vector)}, nil, func(*session, Applied) error {
-		p := wire.Push{From: c.cfg.Identity.Instance, Adopt: wireVector(s.mine.Vector)}
+		p := wire.Push{From: c.cfg.Identity.Instance, Adopt: wireVector(s.mine.Vector), FloorDigest: s.mine.Floor.Digest()}
 		c.ask(VerbPush, c.cfg.Fleet.AppendPush(nil, &p), func(*session, Replied) error {
 			c.endSession(resultRepaired, "")
 			return nil

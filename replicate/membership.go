@@ -160,12 +160,12 @@ func (c *Core) membershipDue() {
 // Standing returns the heartbeat of this moment, without changed entries.
 func (c *Core) Standing(now Now) wire.Heartbeat {
 	s := now.Summary()
-	id := c.cfg.Identity
+	id := s.Identity
 	return wire.Heartbeat{
 		Instance: id.Instance, Incarnation: id.Incarnation, Name: c.cfg.Name, Software: c.cfg.Software, Boot: c.cfg.Boot,
 		WallMillis: uint64(max(now.Wall.UnixMilli(), 0)), HLC: s.Head.HLC, Ready: c.members.ready,
 		Own:   wire.Position{Incarnation: id.Incarnation, Seq: s.Head.Own.Seq, HLC: s.Head.Own.HLC, Hash: s.Head.Own.Hash},
-		Super: s.Super, VectorDigest: s.VectorDigest,
+		Super: s.Super, VectorDigest: s.VectorDigest, Started: c.past.started, FloorDigest: s.Floor.Digest(),
 	}
 }
 
@@ -214,7 +214,7 @@ func (c *Core) acked(in Acked) {
 		return
 	}
 	if p := c.members.peers[ack.From]; p != nil {
-		p.Applied = max(p.Applied, ack.Position.Seq)
+		c.holds(p, ack.Position)
 		c.progress++
 	}
 }
@@ -232,10 +232,7 @@ func (c *Core) heard(in Heard) {
 
 func (c *Core) hearHeartbeat(hb *wire.Heartbeat) {
 	if hb.Instance == c.cfg.Identity.Instance {
-		if hb.Boot != c.cfg.Boot {
-			c.counts.OwnClones++
-			c.members.cloneAt = c.now.Wall
-		}
+		c.heardTwin(hb)
 		return
 	}
 	c.counts.Heartbeats++
@@ -252,7 +249,7 @@ func (c *Core) hearHeartbeat(hb *wire.Heartbeat) {
 	p.Incarnation, p.Name, p.Software, p.Boot, p.Ready = hb.Incarnation, hb.Name, hb.Software, hb.Boot, hb.Ready
 	p.State, p.heardAt, p.LastHeard = Alive, c.now.Mono, c.now.Wall
 	p.wall = time.UnixMilli(int64(min(hb.WallMillis, 1<<48)))
-	p.Super, p.VectorDigest = hb.Super, hb.VectorDigest
+	p.Super, p.VectorDigest, p.floor = hb.Super, hb.VectorDigest, hb.FloorDigest
 	p.Own = store.Position{Seq: hb.Own.Seq, HLC: hb.Own.HLC, Hash: hb.Own.Hash}
 	c.reportedBy(p, hb.Changed)
 	c.compare(p, joined)
@@ -264,7 +261,28 @@ func (c *Core) reportedBy(p *Peer, vector []wire.Position) {
 	c.progress++
 	for _, e := range vector {
 		if e.Incarnation == c.cfg.Identity.Incarnation {
-			p.Applied = max(p.Applied, e.Seq)
+			c.holds(p, e)
+		}
+	}
+}
+
+// holds takes in how far this node's own events are with a member. A member
+// that holds more of them than there are, or the last of them otherwise, knows
+// another past of this node.
+func (c *Core) holds(p *Peer, e wire.Position) {
+	mine := c.now.Summary()
+	own := mine.Head.Own
+	switch {
+	case mine.Identity != c.cfg.Identity:
+		// changed meanwhile: told anew soon
+	case e.Seq > own.Seq:
+		c.remint(store.Beyond, "member "+c.nameOf(p.Instance)+" holds more of this node's events than it has")
+	case e.Seq == own.Seq && e.Hash != own.Hash:
+		c.remint(store.Forked, "member "+c.nameOf(p.Instance)+" holds another last event of this node")
+	default:
+		p.Applied = max(p.Applied, e.Seq)
+		if e.Seq == own.Seq && e.Seq > 0 {
+			c.confirm(e.Seq)
 		}
 	}
 }
@@ -275,6 +293,13 @@ func (c *Core) reportedBy(p *Peer, vector []wire.Position) {
 // member that came back is compared at once.
 func (c *Core) compare(p *Peer, joined bool) {
 	mine := c.now.Summary()
+	if c.past.waiting || joined && !c.past.answered {
+		c.rec.ask(p.Instance)
+	}
+	if p.floor != mine.Floor.Digest() && c.now.Mono >= p.floorAskAt {
+		p.floorAskAt = c.now.Mono + floorPatience
+		c.rec.ask(p.Instance)
+	}
 	if p.Super == mine.Super {
 		p.LastMatch, p.differs = c.now.Wall, false
 		c.rec.firstDone = true
@@ -298,6 +323,10 @@ func (c *Core) compare(p *Peer, joined bool) {
 		c.rec.ask(p.Instance)
 	}
 }
+
+// floorPatience is how long a member with another floor is left alone after it
+// was asked: one that may not join takes no more than that.
+const floorPatience = 5 * time.Second
 
 // behindPatience is how long vectors may differ before a session is worth it:
 // the stream usually closes the gap.

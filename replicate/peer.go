@@ -26,6 +26,11 @@ type Peer struct {
 	Super        [32]byte
 	Own          store.Position
 	VectorDigest [32]byte
+	floor        [32]byte // digest of the last heartbeat's
+	floorAskAt   time.Duration
+	// Stale says that the member has not seen what this node's floor speaks of:
+	// it takes part in no exchange until it has re-bootstrapped.
+	Stale bool
 	// Applied is how far this node's own events are in the member's state.
 	Applied uint64
 	// LastMatch is when both roots were last equal.

@@ -78,11 +78,18 @@ func (c *Core) publish() {
 	switch {
 	case p.reading || p.read >= p.head || len(p.chunks) >= outboxWindow:
 		return
-	case !c.transport.Stream || p.retryAt > c.now.Mono:
+	case !c.transport.Stream || p.retryAt > c.now.Mono || !c.mayPublish():
 		return
 	}
 	p.reading, p.retryAt = true, 0
 	c.emit(ReadOutbox{After: p.read, Limit: outboxChunk})
+}
+
+// mayPublish holds own events back while they are in question, or while this
+// copy is older than what the fleet has collected; with other members on the
+// roster, until one of them could say so.
+func (c *Core) mayPublish() bool {
+	return !c.settling() && !c.past.cloned && c.rec.stale == "" && (c.cfg.Members == 0 || c.rec.firstDone)
 }
 
 func (c *Core) outboxRead(in OutboxRead) {
@@ -103,23 +110,27 @@ func (c *Core) outboxRead(in OutboxRead) {
 		id := c.id()
 		p.byID[id] = part
 		part.waiting++
-		c.emit(Publish{ID: id, Realm: b.Realm, Data: c.cfg.Fleet.AppendBatch(nil, &b)})
+		c.emit(Publish{ID: id, Realm: b.Realm, Origin: b.Incarnation, Data: c.cfg.Fleet.AppendBatch(nil, &b)})
 	}
 	c.settle()
 }
 
-// batches groups events by realm, in order, within the limits of a message. An
+// batches groups events by incarnation and realm, in order, within the limits of a message. An
 // event too large for one is left out and said to be missing.
 func (c *Core) batches(events []resource.Event) (out []wire.Batch) {
-	open := map[string]int{} // realm → index of its last batch
-	sizes := map[string]int{}
+	type line struct { // of events that one subject carries
+		incarnation resource.ID
+		realm       string
+	}
+	open := map[line]int{} // index of its last batch
+	sizes := map[line]int{}
 	for _, ev := range events {
-		realm := ev.Record.Realm()
+		realm := line{ev.Incarnation, ev.Record.Realm()}
 		size := len(ev.AppendTo(nil))
 		i, ok := open[realm]
 		if !ok || sizes[realm]+size > batchBytes || len(out[i].Events) == wire.MaxBatchRecords || out[i].Missing {
 			i = len(out)
-			out = append(out, wire.Batch{Instance: c.cfg.Identity.Instance, Incarnation: c.cfg.Identity.Incarnation, Realm: realm})
+			out = append(out, wire.Batch{Instance: c.cfg.Identity.Instance, Incarnation: ev.Incarnation, Realm: realm.realm})
 			open[realm], sizes[realm] = i, 0
 		}
 		if size > batchBytes {

@@ -27,12 +27,14 @@ const (
 	resultRepaired = "repaired" // what differed was exchanged
 	resultPartial  = "partial"  // some of it could not be
 	resultMoved    = "moved"    // a root moved: a retry, never a success
+	resultStale    = "stale"    // one side is older than what the other has collected
+	resultForked   = "forked"   // own events had to be settled first
 	resultError    = "error"
 )
 
 // sessionResults lists the results there are. It is a function's worth of
 // constants: an array, so that nobody can change it.
-var sessionResults = [...]string{resultMatch, resultRepaired, resultPartial, resultMoved, resultError}
+var sessionResults = [...]string{resultMatch, resultRepaired, resultPartial, resultMoved, resultStale, resultForked, resultError}
 
 // reconciler decides when to compare with whom, one session at a time.
 type reconciler struct {
@@ -44,6 +46,8 @@ type reconciler struct {
 	// was there to do it with.
 	firstDone bool
 	joinUntil time.Duration
+	// stale says why this copy may not join the others' states, "" when it may.
+	stale string
 	// lastError is what the last failed session or refused message said.
 	lastError   string
 	lastErrorAt time.Time
@@ -116,7 +120,7 @@ func (c *Core) syncDue() {
 		}
 		return
 	}
-	if !c.transport.Connected || r.applying > 0 || c.holding() {
+	if !c.transport.Connected || r.applying > 0 || c.holding() || c.settling() {
 		return // a session that timed out still has a batch on its way
 	}
 	for len(r.asked) > 0 && r.session == nil {
@@ -173,5 +177,5 @@ func (c *Core) ready() {
 	if !r.firstDone && c.transport.Connected && alone && c.now.Mono >= r.joinUntil {
 		r.firstDone = true
 	}
-	c.members.ready = c.transport.Connected && r.firstDone
+	c.members.ready = c.transport.Connected && r.firstDone && r.stale == ""
 }

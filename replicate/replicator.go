@@ -54,6 +54,8 @@ type reference struct {
 	asOf  time.Duration // on the monotonic clock
 	sure  bool
 	limit time.Duration
+	// cloned: this is the newer of two processes of one identity.
+	cloned bool
 }
 
 // Bounds of the shell.
@@ -125,7 +127,7 @@ func (r *Replicator) step(in Input) {
 func (r *Replicator) do(e Effect) {
 	switch e := e.(type) {
 	case Publish:
-		r.bus.Publish(e.Realm, r.store.Identity().Incarnation, e.Data, func(err error) { r.step(Published{ID: e.ID, Err: err}) })
+		r.bus.Publish(e.Realm, e.Origin, e.Data, func(err error) { r.step(Published{ID: e.ID, Err: err}) })
 	case Broadcast:
 		if err := r.bus.Broadcast(r.store.Identity().Incarnation, e.Data); err != nil {
 			r.log.Debug("heartbeat not sent", "err", err)
@@ -134,6 +136,12 @@ func (r *Replicator) do(e Effect) {
 		r.request(e)
 	case Stage:
 		r.store.Stage(e.Name, e.Data)
+	case Answered:
+		if e.Confirmed {
+			r.store.Confirm()
+		} else {
+			r.store.Unanswered()
+		}
 	case Apply:
 		select {
 		case r.applies <- e:
@@ -195,7 +203,7 @@ func (r *Replicator) watchLog(ctx context.Context) error {
 		if err := r.store.Err(); err != nil {
 			return err
 		}
-		r.step(Appended{Seq: head.Seq})
+		r.step(Appended{Seq: head.Seq, Identity: r.store.Identity()})
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -238,6 +246,14 @@ func (r *Replicator) readLoop(ctx context.Context) error {
 			case ReadRecords:
 				frames, done, err := r.store.RecordsAt(e.Realm, e.Places, pushBytes)
 				r.step(RecordsRead{ID: e.ID, Frames: frames, Done: done, Err: err})
+			case Vouch:
+				v, err := r.store.Vouch(e.Position)
+				r.step(Vouched{ID: e.ID, Vouching: v, Err: err})
+			case Reincarnate:
+				was := r.store.Identity().Incarnation
+				err := r.store.Reincarnate(ctx, e.How)
+				r.log.Warn("own past was not the fleet's: new incarnation", "was", was, "is", r.store.Identity().Incarnation, "reissued", e.How.Fork, "err", err)
+				r.step(Reincarnated{ID: e.ID, Identity: r.store.Identity(), Err: err})
 			}
 		}
 	}
@@ -309,11 +325,14 @@ func (r *Replicator) Guard(ts hlc.Timestamp) error {
 	if ref == nil {
 		return nil // nobody was heard yet
 	}
+	if ref.cloned {
+		return errCloned()
+	}
 	return guard(ref.at.Add(r.clock.Mono()-ref.asOf), ref.sure, ref.limit, r.clock.Wall(), ts)
 }
 
 // refer keeps the reference for the guard; r.mu is held.
 func (r *Replicator) refer() {
 	at, sure := r.core.reference()
-	r.reference.Store(&reference{at: at, asOf: r.core.now.Mono, sure: sure, limit: r.core.cfg.MaxClockOffset})
+	r.reference.Store(&reference{at: at, asOf: r.core.now.Mono, sure: sure, limit: r.core.cfg.MaxClockOffset, cloned: r.core.past.cloned})
 }

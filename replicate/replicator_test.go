@@ -101,7 +101,7 @@ func TestReplicator_WaitPeers(t *testing.T) {
 			t.Errorf("nobody answered: %+v after %s", w, time.Since(start))
 		}
 		go func() {
-			ack := wire.Ack{From: ident.Instance, Position: wire.Position{Incarnation: s.store.Identity().Incarnation, Seq: seq, HLC: 1}}
+			ack := wire.Ack{From: ident.Instance, Position: wire.Position{Incarnation: s.store.Identity().Incarnation, Seq: seq, Hash: s.store.Head().Own.Hash}}
 			if _, err := s.Serve(t.Context(), replicate.VerbApplied, s.fleet.AppendAck(nil, &ack)); err != nil {
 				t.Error(err)
 			}

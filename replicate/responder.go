@@ -27,6 +27,10 @@ type Responder struct {
 	admit func(from resource.ID, frames [][]byte) (take, refuse []store.Incoming, err error)
 	told  func(store.Applied)
 	acked func(data []byte)
+	// claimed takes what a member holds of own events, cloned says that this
+	// process is to be silent.
+	claimed func(Claimed)
+	cloned  func() bool
 
 	mu   sync.Mutex
 	pins []pin // oldest first
@@ -53,13 +57,21 @@ func NewResponder(fleet wire.Fleet, s *store.Store, do func(func(*Core)), now fu
 			do(func(c *Core) { take, refuse, err = c.Admit(at, from, frames) })
 			return take, refuse, err
 		},
-		told:  func(a store.Applied) { step(TookPush{Result: a}) },
-		acked: func(data []byte) { step(Acked{Data: data}) },
+		told:    func(a store.Applied) { step(TookPush{Result: a}) },
+		acked:   func(data []byte) { step(Acked{Data: data}) },
+		claimed: func(in Claimed) { step(in) },
+		cloned: func() (yes bool) {
+			do(func(c *Core) { yes = c.past.cloned })
+			return yes
+		},
 	}
 }
 
 // Serve answers one request. It is safe for concurrent use.
 func (r *Responder) Serve(ctx context.Context, verb string, data []byte) ([]byte, error) {
+	if r.cloned() {
+		return nil, ErrSilent // the older of the two answers
+	}
 	switch verb {
 	case VerbHello:
 		return r.hello(data, true)
@@ -78,21 +90,48 @@ func (r *Responder) Serve(ctx context.Context, verb string, data []byte) ([]byte
 
 // hello says what the current state is and, for a session to come, pins it.
 func (r *Responder) hello(data []byte, pin bool) ([]byte, error) {
-	if _, err := r.fleet.ReadHello(data); err != nil {
+	m, err := r.fleet.ReadHello(data)
+	if err != nil {
 		return nil, err
 	}
+	if err := r.vouch(&m); err != nil {
+		return nil, err
+	}
+	return r.standingOf(pin), nil
+}
+
+// vouch compares what a member holds of this node's own events with the log:
+// while they differ no record flows.
+func (r *Responder) vouch(m *wire.Hello) error {
+	if m.Held.Incarnation != r.store.Identity().Incarnation {
+		return nil
+	}
+	held := store.Position{Seq: m.Held.Seq, HLC: m.Held.HLC, Hash: m.Held.Hash}
+	v, err := r.store.Vouch(held)
+	if err != nil {
+		return err
+	}
+	r.claimed(Claimed{Incarnation: m.Held.Incarnation, Position: held, Vouching: v})
+	if v != store.Shared {
+		return fmt.Errorf("%w: ask again in a moment", ErrUnsettled)
+	}
+	return nil
+}
+
+func (r *Responder) standingOf(pin bool) []byte {
 	st := r.store.State()
 	hb := r.standing()
 	hb.Super, hb.VectorDigest, hb.HLC = st.Super, st.Vector.Digest(), st.Head.HLC
 	hb.Own = wirePosition(st.Identity.Incarnation, st.Head.Own)
-	m := wire.Standing{Heartbeat: hb, Seq: st.Head.Seq, Vector: wireVector(st.Vector)}
+	hb.FloorDigest = st.Floor.Digest()
+	m := wire.Standing{Heartbeat: hb, Seq: st.Head.Seq, Vector: wireVector(st.Vector), Floor: wireFloor(st.Floor)}
 	for _, realm := range st.Realms {
 		m.Realms = append(m.Realms, wire.Realm{Name: realm.Realm, Root: realm.Root, Records: uint64(realm.Records)})
 	}
 	if pin {
 		r.pin(st)
 	}
-	return r.fleet.AppendStanding(nil, &m), nil
+	return r.fleet.AppendStanding(nil, &m)
 }
 
 // pin keeps the views of a state. Realms that stood still share one pin.
@@ -171,6 +210,14 @@ func (r *Responder) push(ctx context.Context, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.joinFloor(ctx, &m); err != nil {
+		return nil, err
+	}
+	if m.FloorDigest != r.store.Floor().Digest() {
+		// What this store has collected might be among them, or what the sender
+		// has collected might be missing.
+		return r.fleet.AppendPushed(nil, &wire.Pushed{Refused: uint64(len(m.Frames) + len(m.Adopt))}), nil
+	}
 	take, refuse, err := r.admit(m.From, m.Frames)
 	if err != nil {
 		return nil, err
@@ -186,4 +233,18 @@ func (r *Responder) push(ctx context.Context, data []byte) ([]byte, error) {
 	}
 	r.told(out)
 	return r.fleet.AppendPushed(nil, &wire.Pushed{Taken: uint64(len(take)), Refused: uint64(len(refuse) + out.Quarantined)}), nil
+}
+
+// joinFloor joins a peer's floor, when this state has seen everything that it
+// speaks of.
+func (r *Responder) joinFloor(ctx context.Context, m *wire.Push) error {
+	if len(m.Floor) == 0 {
+		return nil
+	}
+	floor := storeFloor(m.Floor)
+	if !floor.Under(r.store.State().Vector) {
+		return fmt.Errorf("%w: this state is older than the floor", ErrStale)
+	}
+	_, err := r.store.Apply(ctx, store.Batch{Floor: floor})
+	return err
 }

@@ -156,6 +156,18 @@ func (r *rig) act(e replicate.Effect, answer func(replicate.Request) ([]byte, er
 	case replicate.ReadRecords:
 		frames, done, err := r.store.RecordsAt(e.Realm, e.Places, 192<<10)
 		r.step(replicate.RecordsRead{ID: e.ID, Frames: frames, Done: done, Err: err})
+	case replicate.Vouch:
+		v, err := r.store.Vouch(e.Position)
+		r.step(replicate.Vouched{ID: e.ID, Vouching: v, Err: err})
+	case replicate.Reincarnate:
+		err := r.store.Reincarnate(context.Background(), e.How)
+		r.step(replicate.Reincarnated{ID: e.ID, Identity: r.store.Identity(), Err: err})
+	case replicate.Answered:
+		if e.Confirmed {
+			r.store.Confirm()
+		} else {
+			r.store.Unanswered()
+		}
 	case replicate.Request:
 		if data, err := answer(e); e.ID != 0 {
 			r.step(replicate.Replied{ID: e.ID, Data: data, Err: err})

@@ -23,6 +23,10 @@ type session struct {
 	read     func(*session, RecordsRead) error
 	applying func(*session, Applied) error
 
+	// boot is set while this side is too old to be joined as an equal.
+	boot *store.Bootstrap
+	// hellos counts how often the session began.
+	hellos int
 	mine   store.State
 	theirs wire.Standing
 	realms []realmPair
@@ -55,8 +59,7 @@ type realmPair struct {
 func (c *Core) startSession(p *Peer) {
 	s := &session{peer: p.Instance, mine: c.now.State(), whole: true, ends: c.now.Mono + sessionBudget}
 	c.rec.session = s
-	hello := wire.Hello{From: c.cfg.Identity.Instance, Name: c.cfg.Name}
-	c.ask(VerbHello, c.cfg.Fleet.AppendHello(nil, &hello), c.helloAnswered)
+	c.ask(VerbHello, c.hello(p.Instance), c.helloAnswered)
 }
 
 // ask sends the session's next request.
@@ -68,6 +71,10 @@ func (c *Core) ask(verb string, data []byte, answer func(*session, Replied) erro
 
 func (c *Core) replied(in Replied) {
 	s := c.rec.session
+	if r := c.gc.round; r != nil && in.ID == r.waiting {
+		c.collectAnswered(in)
+		return
+	}
 	if s == nil || in.ID == 0 || in.ID != s.waiting || s.answer == nil {
 		return
 	}
@@ -165,8 +172,35 @@ func (c *Core) helloAnswered(s *session, in Replied) (err error) {
 		return fmt.Errorf("%w: the super-root is not that of the realms", resource.ErrInvalid)
 	}
 	s.mine = c.now.State()
-	if p := c.members.peers[s.peer]; p != nil {
-		c.reportedBy(p, s.theirs.Vector)
+	claim := storeVector(s.theirs.Vector)[c.cfg.Identity.Incarnation]
+	if s.mine.Identity != c.cfg.Identity {
+		return c.changedOnItsWay()
+	}
+	s.deadline = c.now.Mono + sessionTimeout
+	return c.vouch(claim, func(v store.Vouching) error {
+		if c.rec.session != s {
+			return nil
+		}
+		if v != store.Shared {
+			c.remint(v, "member "+c.nameOf(s.peer)+" holds other events of this node than it has")
+			return nil
+		}
+		c.confirm(claim.Seq)
+		if p := c.members.peers[s.peer]; p != nil {
+			c.reportedBy(p, s.theirs.Vector)
+		}
+		if c.rec.session != s {
+			return nil // settled meanwhile
+		}
+		return c.joinFloors(s)
+	})
+}
+
+// compareRoots goes on with what differs, floors being one.
+func (c *Core) compareRoots(s *session) error {
+	hb := s.theirs.Heartbeat
+	if s.boot != nil && merkle.Root(hb.Super) == s.mine.Super {
+		return c.bootstrapped(s)
 	}
 	if merkle.Root(hb.Super) == s.mine.Super && s.mine.Vector.Covers(storeVector(s.theirs.Vector)) {
 		c.endSession(resultMatch, "")

@@ -18,8 +18,16 @@ var ErrClock = errors.New("clock is ahead of the fleet")
 
 // Guard judges a stamp that is about to be issued.
 func (c *Core) Guard(now Now, ts hlc.Timestamp) error {
+	if c.past.cloned {
+		return errCloned()
+	}
 	ref, sure := c.members.reference(now)
 	return guard(ref, sure, c.cfg.MaxClockOffset, now.Wall, ts)
+}
+
+// errCloned is what a local write on the newer of two clones is told.
+func errCloned() error {
+	return fmt.Errorf("%w, and this one was started later: stop it, or make it a member of its own with `driftless node reidentify`", ErrCloned)
 }
 
 func guard(ref time.Time, sure bool, limit time.Duration, wall time.Time, ts hlc.Timestamp) error {
@@ -53,6 +61,12 @@ type Status struct {
 	// reference; Sure says that there are enough clocks to tell.
 	ClockOffset time.Duration
 	ClockSure   bool
+	// Stale says why this copy may not join the others' states, "" when it may.
+	Stale string
+	// Cloned says that this is the newer of two processes of one identity: it
+	// takes no writes. Waiting for the fleet to confirm the own past holds them.
+	Cloned, Unconfirmed bool
+	Collection          Collection
 }
 
 // Status returns a snapshot and a channel that closes when it may have
@@ -70,7 +84,8 @@ func (c *Core) Status(now Now) Status {
 		Transport: c.transport, Ready: c.members.ready, Published: c.pub.done, Counters: c.counts,
 		LastError: c.rec.lastError, LastErrorAt: c.rec.lastErrorAt, Foreign: c.members.foreign, ForeignAt: c.members.foreignAt,
 		PublishError: c.pub.lastError, CloneAt: c.members.cloneAt,
-		ClockOffset: now.Wall.Sub(ref), ClockSure: sure,
+		ClockOffset: now.Wall.Sub(ref), ClockSure: sure, Stale: c.rec.stale, Cloned: c.past.cloned, Unconfirmed: c.past.waiting,
+		Collection: Collection{Blocked: c.gc.blocked, BlockedAt: c.gc.blockedAt, LastRound: c.gc.lastAt},
 	}
 	st.Counters.Sessions = maps.Clone(c.counts.Sessions)
 	for _, p := range c.members.sorted() {
@@ -82,6 +97,8 @@ func (c *Core) Status(now Now) Status {
 	case st.Ready:
 	case !c.transport.Connected:
 		st.Waiting = "nats: " + orUnknown(c.transport.Reason)
+	case st.Stale != "":
+		st.Waiting = st.Stale
 	default:
 		st.Waiting = "first reconciliation"
 	}
@@ -110,7 +127,7 @@ func (r *Replicator) Ask(ctx context.Context, instance resource.ID) (wire.Standi
 func (r *Replicator) SetRoster(members []resource.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.core.members.setRoster(members)
+	r.core.SetRoster(members)
 	r.core.now = r.now()
 	r.refer()
 }

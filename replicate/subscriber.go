@@ -143,12 +143,17 @@ func (c *Core) count(r store.Applied) {
 	c.counts.Quarantined += uint64(r.Quarantined)
 	c.counts.Conflicts += uint64(r.Conflicts)
 	c.counts.Clones += uint64(r.Clones)
+	c.counts.Gone += uint64(r.Gone)
+	c.counts.Held += uint64(r.Held)
 }
 
 // covered notes which origins have news to be told.
 func (c *Core) covered(r store.Applied) {
 	for inc, p := range r.Covered {
 		c.members.acks[inc] = p
+	}
+	for _, from := range r.HeldFrom {
+		c.rec.ask(from)
 	}
 	if len(r.Covered) > 0 && c.members.ackAt == 0 {
 		c.members.ackAt = c.now.Mono + ackDelay

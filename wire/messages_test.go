@@ -17,6 +17,7 @@ import (
 
 	"driftless.dev/hlc"
 	"driftless.dev/merkle"
+	"driftless.dev/pack"
 	"driftless.dev/resource"
 	"driftless.dev/wire"
 )
@@ -56,7 +57,7 @@ func codecs() []codec {
 	return []codec{
 		codecOf("batch", drawBatch, (*wire.Fleet).AppendBatch, (*wire.Fleet).ReadBatch),
 		codecOf("heartbeat", drawHeartbeat, (*wire.Fleet).AppendHeartbeat, (*wire.Fleet).ReadHeartbeat),
-		codecOf("hello", func(t *rapid.T) wire.Hello { return wire.Hello{From: drawID(t), Name: drawText(t)} }, (*wire.Fleet).AppendHello, (*wire.Fleet).ReadHello),
+		codecOf("hello", func(t *rapid.T) wire.Hello { return wire.Hello{From: drawID(t), Name: drawText(t), Held: drawPosition(t)} }, (*wire.Fleet).AppendHello, (*wire.Fleet).ReadHello),
 		codecOf("standing", drawStanding, (*wire.Fleet).AppendStanding, (*wire.Fleet).ReadStanding),
 		codecOf("nodes-request", drawNodesRequest, (*wire.Fleet).AppendNodesRequest, (*wire.Fleet).ReadNodesRequest),
 		codecOf("nodes", drawNodes, (*wire.Fleet).AppendNodes, (*wire.Fleet).ReadNodes),
@@ -68,7 +69,7 @@ func codecs() []codec {
 			return wire.Records{Done: rapid.Uint64().Draw(t, "done"), Size: rapid.Uint64Range(0, resource.MaxRecordSize).Draw(t, "size"), Frames: drawFrames(t)}
 		}, (*wire.Fleet).AppendRecords, (*wire.Fleet).ReadRecords),
 		codecOf("push", func(t *rapid.T) wire.Push {
-			return wire.Push{From: drawID(t), Frames: drawFrames(t), Adopt: drawPositions(t, 10)}
+			return wire.Push{From: drawID(t), Frames: drawFrames(t), Adopt: drawPositions(t, 10), FloorDigest: drawHash(t), Floor: drawFloor(t)}
 		}, (*wire.Fleet).AppendPush, (*wire.Fleet).ReadPush),
 		codecOf("pushed", func(t *rapid.T) wire.Pushed {
 			return wire.Pushed{Taken: rapid.Uint64().Draw(t, "taken"), Refused: rapid.Uint64().Draw(t, "refused")}
@@ -114,11 +115,19 @@ func drawHeartbeat(t *rapid.T) wire.Heartbeat {
 		Instance: drawID(t), Incarnation: drawID(t), Name: drawText(t), Software: drawText(t), Boot: rapid.Uint64().Draw(t, "boot"),
 		WallMillis: rapid.Uint64().Draw(t, "wall"), HLC: hlc.Timestamp(rapid.Uint64().Draw(t, "hlc")), Ready: rapid.Bool().Draw(t, "ready"),
 		Own: drawPosition(t), Super: drawHash(t), VectorDigest: drawHash(t), Changed: drawPositions(t, wire.MaxChanged),
+		Started: hlc.Timestamp(rapid.Uint64().Draw(t, "started")), FloorDigest: drawHash(t),
 	}
 }
 
+func drawFloor(t *rapid.T) (marks []wire.Mark) {
+	for range rapid.IntRange(0, 5).Draw(t, "marks") {
+		marks = append(marks, wire.Mark{Incarnation: drawID(t), HLC: hlc.Timestamp(rapid.Uint64().Draw(t, "mark"))})
+	}
+	return marks
+}
+
 func drawStanding(t *rapid.T) wire.Standing {
-	m := wire.Standing{Heartbeat: drawHeartbeat(t), Seq: rapid.Uint64().Draw(t, "seq"), Vector: drawPositions(t, 10)}
+	m := wire.Standing{Heartbeat: drawHeartbeat(t), Seq: rapid.Uint64().Draw(t, "seq"), Vector: drawPositions(t, 10), Floor: drawFloor(t)}
 	for range rapid.IntRange(0, 5).Draw(t, "realms") {
 		m.Realms = append(m.Realms, wire.Realm{Name: drawText(t), Root: merkle.Root(drawHash(t)), Records: rapid.Uint64().Draw(t, "records")})
 	}
@@ -245,9 +254,35 @@ func TestMessages_AnotherFleetOrVersion(t *testing.T) {
 	if _, err := other.ReadHello(b); !errors.Is(err, wire.ErrFleet) {
 		t.Errorf("another fleet: %v", err)
 	}
-	b[1] = 2
+	b[1]++
 	if _, err := f.ReadHello(b); !errors.Is(err, wire.ErrVersion) {
 		t.Errorf("another version: %v", err)
+	}
+}
+
+// Within a version, fields that a later release appends are skipped; a message
+// that promises more than it holds, or far more than anyone would append, is
+// refused.
+func TestMessages_LaterFieldsAreSkipped(t *testing.T) {
+	f := testFleet(t)
+	for _, c := range codecs() {
+		b := c.write(f, rapid.Custom(c.draw).Example(3))
+		r := pack.NewReader(b)
+		fields := r.Array()
+		head := len(pack.AppendArray(nil, fields))
+		for later, want := range map[int]bool{1: true, 3: true, 17: false} {
+			m := append(pack.AppendArray(nil, fields+later), b[head:]...)
+			if _, err := c.read(f, m); err == nil {
+				t.Errorf("%s: %d fields are missing and it was read", c.name, later)
+			}
+			for range later {
+				m = pack.AppendArray(m, 1)
+				m = pack.AppendText(m, "later")
+			}
+			if _, err := c.read(f, m); (err == nil) != want {
+				t.Errorf("%s with %d later fields: %v", c.name, later, err)
+			}
+		}
 	}
 }
 

@@ -114,6 +114,9 @@ func (s *session) answer(ctx context.Context, req micro.Request) {
 			return
 		}
 	}
+	if errors.Is(err, replicate.ErrSilent) {
+		return
+	}
 	if err := req.Error(codeFailed, headerText(err), nil); err != nil {
 		s.bus.log.Debug("answer not sent", slog.String("verb", verb), slog.Any("err", err))
 	}

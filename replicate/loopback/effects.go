@@ -2,6 +2,7 @@ package loopback
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"driftless.dev/replicate"
@@ -59,6 +60,22 @@ func (n *Node) do(e replicate.Effect) {
 	switch e := e.(type) {
 	case replicate.Stage:
 		n.Store.Stage(e.Name, e.Data)
+	case replicate.Answered:
+		if e.Confirmed {
+			n.Store.Confirm()
+		} else {
+			n.Store.Unanswered()
+		}
+	case replicate.Vouch:
+		n.later(disk, func() {
+			v, err := n.Store.Vouch(e.Position)
+			n.step(replicate.Vouched{ID: e.ID, Vouching: v, Err: err})
+		})
+	case replicate.Reincarnate:
+		n.later(disk, func() {
+			err := n.Store.Reincarnate(context.Background(), e.How)
+			n.step(replicate.Reincarnated{ID: e.ID, Identity: n.Store.Identity(), Err: err})
+		})
 	case replicate.Broadcast:
 		n.broadcast(e.Data)
 	case replicate.Request:
@@ -86,14 +103,32 @@ func (n *Node) apply(e replicate.Apply) {
 		err = n.Store.Quarantine(e.Refused, e.Reason)
 	}
 	n.step(replicate.Applied{ID: e.ID, Result: out, Err: err})
-	n.step(replicate.Appended{Seq: n.Store.Head().Seq})
+	n.grown()
 }
 
-// Write makes a local write, as the API would.
+// grown tells the core of the log's end.
+func (n *Node) grown() {
+	n.step(replicate.Appended{Seq: n.Store.Head().Seq, Identity: n.Store.Identity()})
+}
+
+// Write makes a local write, as the API would. One that would have to wait for
+// the fleet to answer is refused: nobody waits here.
 func (n *Node) Write(w store.Write) (store.Written, error) {
-	out, err := n.Store.Write(context.Background(), w)
-	n.step(replicate.Appended{Seq: n.Store.Head().Seq})
+	out, err := n.Store.Write(ended(), w)
+	n.grown()
 	return out, err
+}
+
+// ended is a context for calls that must not wait. It ends while it is looked
+// at and not before, so that only a call that waits notices.
+func ended() context.Context { return impatient{context.Background()} }
+
+type impatient struct{ context.Context }
+
+func (impatient) Done() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
 }
 
 // passes decides whether a message from one place gets to another.
@@ -140,8 +175,8 @@ func (n *Node) request(e replicate.Request) {
 		for range f.copies(f.opts.Duplicate) {
 			to.later(f.delay(), func() {
 				data, err := to.resp.Serve(context.Background(), e.Verb, e.Data)
-				to.step(replicate.Appended{Seq: to.Store.Head().Seq})
-				if f.passes(to.index, n.index, f.opts.Drop) {
+				to.grown()
+				if !errors.Is(err, replicate.ErrSilent) && f.passes(to.index, n.index, f.opts.Drop) {
 					n.later(f.delay(), func() { n.answer(e.ID, &answered, data, err) })
 				}
 			})
@@ -161,7 +196,7 @@ func (n *Node) answer(id uint64, answered *bool, data []byte, err error) {
 // publish carries a message to the stream and its ack back.
 func (n *Node) publish(e replicate.Publish) {
 	f := n.fleet
-	origin := n.Store.Identity().Incarnation
+	origin := e.Origin
 	if f.opts.Streamless || !f.passes(n.index, streamNode, 0) {
 		n.later(ackTimeout, func() { n.step(replicate.Published{ID: e.ID, Err: replicate.ErrDisconnected}) })
 		return

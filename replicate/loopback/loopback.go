@@ -128,7 +128,7 @@ func (n *Node) Start() error {
 		return err
 	}
 	n.step(replicate.TransportChanged{Transport: replicate.Transport{Connected: true, Stream: !n.fleet.opts.Streamless, Fresh: true}})
-	n.step(replicate.Appended{Seq: n.Store.Head().Seq})
+	n.grown()
 	n.pumpSoon()
 	return nil
 }
