@@ -57,7 +57,9 @@ func codecs() []codec {
 	return []codec{
 		codecOf("batch", drawBatch, (*wire.Fleet).AppendBatch, (*wire.Fleet).ReadBatch),
 		codecOf("heartbeat", drawHeartbeat, (*wire.Fleet).AppendHeartbeat, (*wire.Fleet).ReadHeartbeat),
-		codecOf("hello", func(t *rapid.T) wire.Hello { return wire.Hello{From: drawID(t), Name: drawText(t), Held: drawPosition(t)} }, (*wire.Fleet).AppendHello, (*wire.Fleet).ReadHello),
+		codecOf("hello", func(t *rapid.T) wire.Hello {
+			return wire.Hello{From: drawID(t), Name: drawText(t), Held: drawPosition(t)}
+		}, (*wire.Fleet).AppendHello, (*wire.Fleet).ReadHello),
 		codecOf("standing", drawStanding, (*wire.Fleet).AppendStanding, (*wire.Fleet).ReadStanding),
 		codecOf("nodes-request", drawNodesRequest, (*wire.Fleet).AppendNodesRequest, (*wire.Fleet).ReadNodesRequest),
 		codecOf("nodes", drawNodes, (*wire.Fleet).AppendNodes, (*wire.Fleet).ReadNodes),
