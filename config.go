@@ -53,6 +53,14 @@ type Config struct {
 	// peer, MaxClockOffset how far ahead of the fleet's clock a stamp may be.
 	SyncInterval   time.Duration
 	MaxClockOffset time.Duration
+	// CollectAge is how old a tombstone is at least when it is collected, once
+	// every member has it. Horizon is how long a member may be silent before a
+	// majority of the others takes it off the roster, so that collection goes on;
+	// a negative one never does. Rejoin lets a copy that is older than what the
+	// fleet has collected take the fleet's state by itself.
+	CollectAge time.Duration
+	Horizon    time.Duration
+	Rejoin     bool
 	// SnapshotEvery writes a snapshot after so many events; 0 takes the
 	// default, a negative number never does.
 	SnapshotEvery int64
@@ -107,6 +115,7 @@ const (
 	DefaultNATSListen    = "127.0.0.1:4222"
 	DefaultSnapshotEvery = 100_000
 	DefaultDrainTimeout  = 5 * time.Second
+	DefaultHorizon       = 30 * 24 * time.Hour
 )
 
 // complete checks a configuration and fills in its defaults.
@@ -143,6 +152,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.SnapshotEvery == 0 {
 		c.SnapshotEvery = DefaultSnapshotEvery
+	}
+	if c.Horizon == 0 {
+		c.Horizon = DefaultHorizon
 	}
 	if c.DrainTimeout <= 0 {
 		c.DrainTimeout = DefaultDrainTimeout

@@ -44,7 +44,7 @@ func (n *Node) openAPI(context.Context) error {
 	}
 	n.api, err = api.New(api.Config{
 		Node: n, Tokens: tokens, TLS: tlsConfig, Logger: n.log, Registry: n.metrics, Observer: n.metrics,
-		Codes: map[error]string{replicate.ErrClock: fleet.CodeClock}, Hosts: n.cfg.HTTPHosts,
+		Codes: map[error]string{replicate.ErrClock: fleet.CodeClock, replicate.ErrCloned: fleet.CodeCloned}, Hosts: n.cfg.HTTPHosts,
 	})
 	if err != nil {
 		return err
@@ -135,6 +135,8 @@ func (n *Node) Sample() metrics.Sample {
 		Checks:   map[string]bool{"store": n.store.Err() == nil, "nats": rep.Transport.Connected, "reconciled": rep.Ready},
 		Received: c.Applied + c.Ignored + c.Unchanged + c.Quarantined,
 		Applied:  c.Applied, Superseded: c.Ignored, Duplicate: c.Unchanged, Rejected: c.Rejected + c.Quarantined,
+		Tombstones: sum.Garbage.Tombstones, Collected: sum.Garbage.Collected, Gone: c.Gone, Held: c.Held,
+		Rollbacks: c.Rollbacks, Forks: c.Forks, Bootstraps: c.Bootstraps,
 		Conflicts: c.Conflicts, Exchanges: c.Sessions, LogSeq: sum.Head.Seq, PublishedSeq: rep.Published, PublishFailures: c.PublishFailures, Root: sum.Super,
 		NATSConnected: rep.Transport.Connected, Members: map[string]int{"self": 1},
 	}

@@ -48,6 +48,9 @@ type Node struct {
 	listener   net.Listener // nil without HTTP
 	// memberHeld says why the own Member record cannot be written, for people.
 	memberHeld atomic.Pointer[string]
+	// reidentified ends Run: the bus, the server and the roster know the old
+	// identity.
+	reidentified chan struct{}
 }
 
 // Open opens a node: directory, store, NATS, API address. Nothing runs before
@@ -56,7 +59,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if cfg, err = cfg.complete(); err != nil {
 		return nil, err
 	}
-	n := &Node{cfg: cfg, log: cfg.Logger.With("node", cfg.Name), started: cfg.Clock.Wall()}
+	n := &Node{cfg: cfg, log: cfg.Logger.With("node", cfg.Name), started: cfg.Clock.Wall(), reidentified: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -184,6 +187,7 @@ func (n *Node) openReplication(ctx context.Context) error {
 	n.replicator, err = replicate.New(n.store, n.bus, n.cfg.Clock, replicate.Config{
 		Fleet: n.fleet, Name: n.cfg.Name, Software: n.cfg.Version, Boot: boot, Seed: seed,
 		SyncInterval: n.cfg.SyncInterval, MaxClockOffset: n.cfg.MaxClockOffset, Members: len(roster) - 1,
+		CollectAge: n.cfg.CollectAge, Rejoin: n.cfg.Rejoin,
 	}, n.log)
 	return err
 }
@@ -209,6 +213,7 @@ func (n *Node) Run(ctx context.Context) error {
 	g.Go(func() error { return n.store.Run(inner) })
 	g.Go(func() error { return n.replicator.Run(inner) })
 	g.Go(func() error { return n.keepMember(inner) })
+	g.Go(func() error { return n.evict(inner) })
 	if n.server != nil {
 		g.Go(func() error { return n.server.Run(inner) })
 	}
@@ -222,8 +227,11 @@ func (n *Node) Run(ctx context.Context) error {
 		return n.api.Run(front, n.listener)
 	})
 	g.Go(func() error {
+		var why error
 		select {
 		case <-ctx.Done():
+		case <-n.reidentified:
+			why = ErrReidentified
 		case <-inner.Done():
 			return nil
 		}
@@ -232,7 +240,7 @@ func (n *Node) Run(ctx context.Context) error {
 		<-drained
 		n.drain(inner)
 		stop()
-		return nil
+		return why
 	})
 	return g.Wait()
 }

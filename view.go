@@ -78,8 +78,36 @@ func troubles(rep *replicate.Status, now time.Time, maxOffset time.Duration) (ou
 		"this machine's clock differs from the members' median by %s", rep.ClockOffset.Round(time.Millisecond))
 	say(recent(rep.ForeignAt, now), "ForeignHeartbeat", "%s (another fleet name or secret uses this NATS)", rep.Foreign)
 	say(rep.PublishError != "", "PublishFailing", "%s: what is written here waits, or spreads by reconciliation", rep.PublishError)
-	say(recent(rep.CloneAt, now), "CloneSuspected", "another process uses this node's identity")
+	say(recent(rep.CloneAt, now) && !rep.Cloned, "CloneSuspected", "another process uses this node's identity; it was started later and takes no writes")
+	say(rep.Cloned, "CloneSuspected", "another process uses this node's identity, and this one was started later: it takes no writes until it is stopped, or made a member of its own (driftless node reidentify)")
+	say(rep.Stale != "", "Stale", "%s", rep.Stale)
+	say(rep.Unconfirmed, "Unconfirmed", "local writes wait for a member to say whether this copy is the newest")
+	say(rep.Counters.Rollbacks > 0, "RolledBack", "the fleet held more of this node's own events than it had: it goes on under a new incarnation")
+	say(rep.Counters.Forks > 0, "Forked", "the fleet held other events of this node than it had: its own part was written anew under a new incarnation")
+	say(rep.Collection.Blocked != "" && now.Sub(rep.Collection.BlockedAt) > collectPatience, "CollectionBlocked", "tombstones are kept since %s: a floor waits for %s", rep.Collection.BlockedAt.UTC().Format(time.RFC3339), rep.Collection.Blocked)
 	say(rep.Counters.Clones > 0, "CloneSuspected", "two writes carry one stamp: an instance was cloned")
+	return out
+}
+
+// collectPatience is how long collection may wait before it is worth a word.
+const collectPatience = 24 * time.Hour
+
+// Collection returns how far the collection of tombstones is.
+func (n *Node) Collection() fleet.Collection {
+	rep, _ := n.replicator.Status()
+	sum := n.store.Summary()
+	age := n.cfg.CollectAge
+	if age <= 0 {
+		age = replicate.DefaultCollectAge
+	}
+	out := fleet.Collection{
+		Tombstones: sum.Garbage.Tombstones, Collected: sum.Garbage.Collected, Sweeping: sum.Garbage.Sweeping,
+		MinAgeSeconds: age.Seconds(), Blocked: rep.Collection.Blocked, BlockedAt: timeOrNil(rep.Collection.BlockedAt),
+		LastRound: timeOrNil(rep.Collection.LastRound), Floor: []fleet.Mark{},
+	}
+	for _, inc := range sum.Floor.Incarnations() {
+		out.Floor = append(out.Floor, fleet.Mark{Incarnation: inc.String(), HLC: sum.Floor[inc].String()})
+	}
 	return out
 }
 

@@ -32,6 +32,12 @@ type Node interface {
 	Wait(ctx context.Context, concern Concern, w store.Written) WaitResult
 	// Ready reports whether the node is ready and, if not, what it waits for.
 	Ready() (ready bool, waiting string)
+	// Collection is how far the collection of tombstones is.
+	Collection() fleet.Collection
+	// Rejoin lets the node take the fleet's state for its own, older one;
+	// Reidentify makes it a member of its own, which takes a restart.
+	Rejoin(context.Context) error
+	Reidentify(context.Context) error
 }
 
 // Observer counts what the API did.

@@ -250,3 +250,11 @@ func unmarshal(t testing.TB, b []byte, v any) {
 		t.Fatalf("%v: %s", err, b)
 	}
 }
+
+func (n *fakeNode) Collection() fleet.Collection {
+	return fleet.Collection{Tombstones: 3, Collected: 4, MinAgeSeconds: 86400, Blocked: "member c is silent", Floor: []fleet.Mark{}}
+}
+
+func (n *fakeNode) Rejoin(context.Context) error { return nil }
+
+func (n *fakeNode) Reidentify(context.Context) error { return nil }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"driftless.dev/fleet"
+	"driftless.dev/resource"
 )
 
 func (c *call) node() error { return c.json(c.cfg.Node.Info()) }
@@ -38,6 +39,31 @@ const (
 	firstPause = 50 * time.Millisecond
 	longPause  = time.Second
 )
+
+func (c *call) collection() error { return c.json(c.cfg.Node.Collection()) }
+
+func (c *call) rejoin() error { return c.asPerson(c.cfg.Node.Rejoin) }
+
+func (c *call) reidentify() error { return c.asPerson(c.cfg.Node.Reidentify) }
+
+// asPerson does to the node what only a person may, and answers with where it
+// stands then.
+func (c *call) asPerson(do func(context.Context) error) error {
+	if err := c.noBody(); err != nil {
+		return err
+	}
+	actor, err := c.actor()
+	if err != nil {
+		return err
+	}
+	if actor != resource.Human {
+		return &refusal{http.StatusForbidden, fleet.CodeForbidden, "this is a person's to do: say so (Driftless-Actor: human, --as human)"}
+	}
+	if err := do(c.r.Context()); err != nil {
+		return err
+	}
+	return c.json(c.cfg.Node.Info())
+}
 
 // fleetWait answers when the fleet has converged, or with the problem
 // "timeout" and where the members stand then.

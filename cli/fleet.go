@@ -21,7 +21,7 @@ Converged means that every member of the roster answered and that all have the
 same root: the same records, byte for byte. A member that is silent is never
 read as one that agrees.`, `  driftless fleet status
   driftless fleet check && echo all equal
-  driftless fleet wait --until converged --timeout 30s`, a.statusCommand(), a.checkCommand(), a.waitCommand())
+  driftless fleet wait --until converged --timeout 30s`, a.statusCommand(), a.checkCommand(), a.waitCommand(), a.removeMemberCommand())
 }
 
 func (a *app) statusCommand() *cobra.Command {

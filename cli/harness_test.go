@@ -196,3 +196,11 @@ func run(ctx context.Context, stdin string, env []string, args ...string) result
 	})
 	return result{code, stdout.String(), stderr.String()}
 }
+
+func (n *testNode) Collection() fleet.Collection {
+	return fleet.Collection{Tombstones: 3, Collected: 4, MinAgeSeconds: 86400, Blocked: "member c is silent", Floor: []fleet.Mark{}}
+}
+
+func (n *testNode) Rejoin(context.Context) error { return nil }
+
+func (n *testNode) Reidentify(context.Context) error { return nil }

@@ -26,6 +26,9 @@ type node interface {
 	Parked(ctx context.Context) (fleet.List[resource.Resource], error)
 
 	Info(ctx context.Context) (fleet.Node, error)
+	Collection(ctx context.Context) (fleet.Collection, error)
+	Rejoin(ctx context.Context) (fleet.Node, error)
+	Reidentify(ctx context.Context) (fleet.Node, error)
 	Fleet(ctx context.Context) (fleet.Fleet, error)
 	Check(ctx context.Context) (fleet.Fleet, error)
 	// Wait waits until the fleet has converged or the time is over, and returns

@@ -36,7 +36,7 @@ func (a *app) nodeCommand() *cobra.Command {
 		}),
 	}
 	info.Flags().VarP(out, "output", "o", out.choice())
-	return parent("node", "Look at the node that answers", "", "  driftless node info", info)
+	return parent("node", "Look at the node that answers, or change what it is", "", "  driftless node info", info, a.rejoinCommand(), a.reidentifyCommand())
 }
 
 // printNode prints pairs of a name and a value, then the realms.

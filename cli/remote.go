@@ -145,6 +145,21 @@ func (r *remote) Info(ctx context.Context) (fleet.Node, error) {
 	return told(r, func() (fleet.Node, error) { return r.client.Node(ctx) })
 }
 
+// Collection returns how far the collection of tombstones is.
+func (r *remote) Collection(ctx context.Context) (fleet.Collection, error) {
+	return told(r, func() (fleet.Collection, error) { return r.client.Collection(ctx) })
+}
+
+// Rejoin lets the node take the fleet's state.
+func (r *remote) Rejoin(ctx context.Context) (fleet.Node, error) {
+	return told(r, func() (fleet.Node, error) { return r.client.Rejoin(ctx) })
+}
+
+// Reidentify makes the node a member of its own.
+func (r *remote) Reidentify(ctx context.Context) (fleet.Node, error) {
+	return told(r, func() (fleet.Node, error) { return r.client.Reidentify(ctx) })
+}
+
 // Fleet returns the members as heartbeats told of them.
 func (r *remote) Fleet(ctx context.Context) (fleet.Fleet, error) {
 	return told(r, func() (fleet.Fleet, error) { return r.client.Fleet(ctx) })

@@ -454,3 +454,11 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("%d attempts: %v", n, err)
 	}
 }
+
+func (n *fakeNode) Collection() fleet.Collection {
+	return fleet.Collection{Tombstones: 3, Collected: 4, MinAgeSeconds: 86400, Blocked: "member c is silent", Floor: []fleet.Mark{}}
+}
+
+func (n *fakeNode) Rejoin(context.Context) error { return nil }
+
+func (n *fakeNode) Reidentify(context.Context) error { return nil }

@@ -27,6 +27,8 @@ type request struct {
 	body   []byte
 	// write sends what Call asks of writes.
 	write bool
+	// person says that the caller is one.
+	person bool
 	// extra is how long the node may take beside Timeout.
 	extra time.Duration
 }
@@ -84,6 +86,9 @@ func (c *Client) setHeaders(req *http.Request, rq request) {
 	}
 	if len(rq.body) > 0 {
 		set("Content-Type", "application/json")
+	}
+	if rq.person {
+		set("Driftless-Actor", resource.Human.String())
 	}
 	if !rq.write {
 		return

@@ -42,6 +42,27 @@ func (c *Client) FleetWait(ctx context.Context, timeout time.Duration) (fleet.Fl
 	return f, err
 }
 
+// Collection returns how far the collection of tombstones is.
+func (c *Client) Collection(ctx context.Context) (fleet.Collection, error) {
+	return read[fleet.Collection](ctx, c, request{method: http.MethodGet, path: "/v1/gc"})
+}
+
+// Rejoin, as a person, lets a node whose copy is older than what the fleet has
+// collected take the fleet's state.
+func (c *Client) Rejoin(ctx context.Context) (fleet.Node, error) {
+	return c.asPerson(ctx, "/v1/node/rejoin")
+}
+
+// Reidentify, as a person, makes the node a member of its own. The node ends
+// and is to be started again.
+func (c *Client) Reidentify(ctx context.Context) (fleet.Node, error) {
+	return c.asPerson(ctx, "/v1/node/reidentify")
+}
+
+func (c *Client) asPerson(ctx context.Context, path string) (fleet.Node, error) {
+	return read[fleet.Node](ctx, c, request{method: http.MethodPost, path: path, person: true})
+}
+
 // Kinds returns the registered kinds, by apiVersion then name.
 func (c *Client) Kinds(ctx context.Context) ([]resource.Kind, error) {
 	l, err := view[resource.Kind](ctx, c, "/v1/kinds", nil)

@@ -79,6 +79,31 @@ type Position struct {
 	HLC         string `json:"hlc"`
 }
 
+// Collection is how far a node's collection of tombstones is.
+type Collection struct {
+	// Tombstones counts the records that hold something to collect, Collected
+	// what was collected since the start; Sweeping says that a collection is
+	// under way.
+	Tombstones int    `json:"tombstones"`
+	Collected  uint64 `json:"collected"`
+	Sweeping   bool   `json:"sweeping"`
+	// MinAgeSeconds is how old a tombstone must be.
+	MinAgeSeconds float64 `json:"minAgeSeconds"`
+	// Blocked says what a higher floor waits for, "" when nothing; since
+	// BlockedAt. LastRound is when all members were last asked.
+	Blocked   string     `json:"blocked,omitempty"`
+	BlockedAt *time.Time `json:"blockedAt,omitempty"`
+	LastRound *time.Time `json:"lastRound,omitempty"`
+	// Floor says up to where everything that is deleted is gone for good.
+	Floor []Mark `json:"floor"`
+}
+
+// Mark is an entry of a floor.
+type Mark struct {
+	Incarnation string `json:"incarnation"`
+	HLC         string `json:"hlc"`
+}
+
 // Fleet is one node's view of all members, itself included.
 type Fleet struct {
 	Name string `json:"name"`
@@ -153,6 +178,8 @@ const (
 	CodeForbidden    = "forbidden"
 	CodeTimeout      = "timeout"
 	CodeInternal     = "internal"
+	CodeUnconfirmed  = "unconfirmed"
+	CodeCloned       = "cloned"
 )
 
 // NameConflict is a name that several live records claim: all are kept, the

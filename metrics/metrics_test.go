@@ -43,7 +43,7 @@ func TestLint(t *testing.T) {
 func TestPrecreated(t *testing.T) {
 	s := newSet(metrics.Sample{})
 	for name, want := range map[string]int{
-		"driftless_writes_total": 8 * 4, "driftless_ready": 3, "driftless_ops_applied_total": 3, "driftless_antientropy_exchanges_total": 5,
+		"driftless_writes_total": 8 * 4, "driftless_ready": 3, "driftless_ops_applied_total": 3, "driftless_antientropy_exchanges_total": 7,
 		"driftless_members": 5, "driftless_build_info": 1, "driftless_node_info": 1, "driftless_nats_reconnects_total": 1,
 		"driftless_ops_received_total": 1, "driftless_ops_rejected_total": 1, "driftless_conflicts_total": 1, "driftless_log_seq": 1,
 		"driftless_outbox_pending_ops": 1, "driftless_publish_failures_total": 1, "driftless_nats_connected": 1, "driftless_merkle_root_checksum": 1, "go_goroutines": 1,
@@ -67,11 +67,13 @@ func TestSample(t *testing.T) {
 # HELP driftless_antientropy_exchanges_total Reconciliations with another member, by result.
 # TYPE driftless_antientropy_exchanges_total counter
 driftless_antientropy_exchanges_total{result="error"} 0
+driftless_antientropy_exchanges_total{result="forked"} 0
 driftless_antientropy_exchanges_total{result="match"} 5
 driftless_antientropy_exchanges_total{result="moved"} 0
 driftless_antientropy_exchanges_total{result="new"} 1
 driftless_antientropy_exchanges_total{result="partial"} 0
 driftless_antientropy_exchanges_total{result="repaired"} 0
+driftless_antientropy_exchanges_total{result="stale"} 0
 # HELP driftless_members Members of the roster, by how alive they seem to this node.
 # TYPE driftless_members gauge
 driftless_members{state="alive"} 2

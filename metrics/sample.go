@@ -21,6 +21,15 @@ type Sample struct {
 	Applied, Superseded, Duplicate, Rejected uint64
 	// Conflicts counts the versions that entered the ledger.
 	Conflicts uint64
+	// Tombstones wait for collection; Collected counts those that were. Gone
+	// counts records refused because they were collected here, Held events that
+	// waited for a comparison with their origin.
+	Tombstones int
+	Collected  uint64
+	Gone, Held uint64
+	// Rollbacks and Forks count how often the node's own past was not the
+	// fleet's, Bootstraps how often it took a member's state for its own.
+	Rollbacks, Forks, Bootstraps uint64
 	// Exchanges counts reconciliations by result.
 	Exchanges map[string]uint64
 
@@ -39,9 +48,11 @@ type Sample struct {
 }
 
 // The values of enumerated labels. A sample may bring others.
-func checks() []string    { return []string{"store", "nats", "reconciled"} }
-func exchanges() []string { return []string{"match", "repaired", "partial", "moved", "error"} }
-func members() []string   { return []string{"self", "alive", "suspect", "lost", "unknown"} }
+func checks() []string { return []string{"store", "nats", "reconciled"} }
+func exchanges() []string {
+	return []string{"match", "repaired", "partial", "moved", "stale", "forked", "error"}
+}
+func members() []string { return []string{"self", "alive", "suspect", "lost", "unknown"} }
 
 // sampler turns samples into metrics.
 type sampler struct {
@@ -51,6 +62,7 @@ type sampler struct {
 	ready, received, applied, rejected, conflicts, exchanges *prometheus.Desc
 	logSeq, outbox, root, connected, reconnects, members     *prometheus.Desc
 	publishFailures                                          *prometheus.Desc
+	tombstones, collected, gone, held, renewed, bootstraps   *prometheus.Desc
 }
 
 func newSampler(src Source) *sampler {
@@ -60,6 +72,12 @@ func newSampler(src Source) *sampler {
 	s.applied = s.desc("driftless_ops_applied_total", "Records from other nodes that were joined, by what came of it.", "outcome")
 	s.rejected = s.desc("driftless_ops_rejected_total", "Records and messages from other nodes that could not be taken.")
 	s.conflicts = s.desc("driftless_conflicts_total", "Versions that lost a conflict and are in the ledger.")
+	s.tombstones = s.desc("driftless_tombstones", "Records that hold something to collect: tombstones, and removed finalizers.")
+	s.collected = s.desc("driftless_tombstones_collected_total", "Records that were collected.")
+	s.gone = s.desc("driftless_ops_gone_total", "Records from other nodes that had been collected here.")
+	s.held = s.desc("driftless_ops_held_total", "Events that waited for a comparison with their origin.")
+	s.renewed = s.desc("driftless_incarnations_renewed_total", "Times this node's own past was not the fleet's and it went on under a new incarnation.", "cause")
+	s.bootstraps = s.desc("driftless_bootstraps_total", "Times this node took a member's state for its own, older one.")
 	s.exchanges = s.desc("driftless_antientropy_exchanges_total", "Reconciliations with another member, by result.", "result")
 	s.logSeq = s.desc("driftless_log_seq", "Sequence of the last entry of the log.")
 	s.outbox = s.desc("driftless_outbox_pending_ops", "Log entries that are not known to be in the stream.")
@@ -95,6 +113,13 @@ func (s *sampler) Collect(ch chan<- prometheus.Metric) {
 	out.counter(s.applied, v.Duplicate, "duplicate")
 	out.counter(s.rejected, v.Rejected)
 	out.counter(s.conflicts, v.Conflicts)
+	out.gauge(s.tombstones, float64(v.Tombstones))
+	out.counter(s.collected, v.Collected)
+	out.counter(s.gone, v.Gone)
+	out.counter(s.held, v.Held)
+	out.counter(s.renewed, v.Rollbacks, "rollback")
+	out.counter(s.renewed, v.Forks, "fork")
+	out.counter(s.bootstraps, v.Bootstraps)
 	each(v.Exchanges, exchanges(), func(result string, n uint64) { out.counter(s.exchanges, n, result) })
 	out.gauge(s.logSeq, float64(v.LogSeq))
 	out.gauge(s.outbox, float64(v.LogSeq-min(v.LogSeq, v.PublishedSeq)))

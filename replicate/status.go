@@ -123,6 +123,16 @@ func (r *Replicator) Ask(ctx context.Context, instance resource.ID) (wire.Standi
 	return fleet.ReadStanding(data)
 }
 
+// Confirmed is the last own event that a member is known to hold as it is here.
+func (r *Replicator) Confirmed() (uint64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.core.settling() {
+		return 0, ErrUnsettled
+	}
+	return r.core.past.confirmed, nil
+}
+
 // SetRoster says which instances are members, as the Member records name them.
 func (r *Replicator) SetRoster(members []resource.ID) {
 	r.mu.Lock()

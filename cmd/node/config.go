@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +22,7 @@ func (s *settings) config(version string, logger *slog.Logger) (driftless.Config
 		Name: r.text("name"), Data: r.text("data"), Verify: true, Fleet: r.text("fleet"), FleetSecret: []byte(r.secret("fleet-secret-file")),
 		HTTP: r.text("http"), HTTPHosts: r.list("http-hosts"), TLSCert: r.text("tls-cert"), TLSKey: r.text("tls-key"), TLSClientCA: r.text("tls-client-ca"),
 		SyncInterval: r.duration("sync-interval"), MaxClockOffset: r.duration("max-clock-offset"), DrainTimeout: r.duration("drain-timeout"),
+		CollectAge: r.duration("collect-age"), Horizon: r.horizon("horizon"), Rejoin: r.choice("rejoin", "manual", "auto") == "auto",
 		SnapshotEvery: r.integer("snapshot-every"), Tokens: r.tokens("token-file"), Version: version, Logger: logger,
 		NATS: driftless.NATS{
 			Join: r.list("join"), Context: r.text("nats-context"), Listen: r.text("nats-listen"), Streamless: r.boolean("no-stream"),
@@ -71,6 +74,27 @@ func (r *reader) duration(key string) time.Duration {
 		r.fail(key, err)
 	}
 	return d
+}
+
+// horizon reads a duration that is below zero for never.
+func (r *reader) horizon(key string) time.Duration {
+	d, err := time.ParseDuration(r.text(key))
+	if err == nil && d == 0 {
+		err = errors.New("0s would remove whoever is silent for a moment")
+	}
+	if err != nil {
+		r.fail(key, err)
+	}
+	return d
+}
+
+// choice reads one of a few words.
+func (r *reader) choice(key string, words ...string) string {
+	word := r.text(key)
+	if !slices.Contains(words, word) {
+		r.fail(key, fmt.Errorf("%q is not %s", word, strings.Join(words, " or ")))
+	}
+	return word
 }
 
 func (r *reader) integer(key string) int64 {
