@@ -132,6 +132,8 @@ func (w *world) effect(r *rig, e replicate.Effect) string {
 		return fmt.Sprintf("reincarnate %d: keep %d, reissue %v", e.ID, e.How.Keep, e.How.Fork)
 	case replicate.Answered:
 		return fmt.Sprintf("local writes may go on, confirmed %v", e.Confirmed)
+	case replicate.Joined:
+		return "this state is a member's"
 	case replicate.Stage:
 		return "stage cursor " + e.Name
 	}

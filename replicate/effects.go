@@ -157,6 +157,8 @@ type (
 	// Answered lets local writes go on: the fleet knows of no newer copy of this
 	// node, or nobody was there to say.
 	Answered struct{ Confirmed bool }
+	// Joined ends the store's leave to re-bootstrap by itself.
+	Joined struct{}
 	// Stage keeps a cursor for the store's next transaction.
 	Stage struct {
 		Name string
@@ -173,4 +175,5 @@ func (ReadRecords) effect() {}
 func (Vouch) effect()       {}
 func (Reincarnate) effect() {}
 func (Answered) effect()    {}
+func (Joined) effect()      {}
 func (Stage) effect()       {}

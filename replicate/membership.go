@@ -303,6 +303,9 @@ func (c *Core) compare(p *Peer, joined bool) {
 	if p.Super == mine.Super {
 		p.LastMatch, p.differs = c.now.Wall, false
 		c.rec.firstDone = true
+		if p.floor == mine.Floor.Digest() {
+			c.joined()
+		}
 		if p.VectorDigest == mine.VectorDigest {
 			p.Applied = max(p.Applied, mine.Head.Own.Seq)
 		}

@@ -249,6 +249,10 @@ func (r *Replicator) readLoop(ctx context.Context) error {
 			case Vouch:
 				v, err := r.store.Vouch(e.Position)
 				r.step(Vouched{ID: e.ID, Vouching: v, Err: err})
+			case Joined:
+				if err := r.store.DisallowRejoin(); err != nil {
+					r.log.Warn("membership not noted", "err", err)
+				}
 			case Reincarnate:
 				was := r.store.Identity().Incarnation
 				err := r.store.Reincarnate(ctx, e.How)

@@ -162,6 +162,8 @@ func (r *rig) act(e replicate.Effect, answer func(replicate.Request) ([]byte, er
 	case replicate.Reincarnate:
 		err := r.store.Reincarnate(context.Background(), e.How)
 		r.step(replicate.Reincarnated{ID: e.ID, Identity: r.store.Identity(), Err: err})
+	case replicate.Joined:
+		_ = r.store.DisallowRejoin() // a full disk
 	case replicate.Answered:
 		if e.Confirmed {
 			r.store.Confirm()

@@ -37,6 +37,7 @@ func (c *Core) joinFloors(s *session) error {
 		return c.compareRoots(s)
 	}
 	c.rec.stale = ""
+	c.joined()
 	if !s.mine.Floor.Reaches(theirs) {
 		c.apply(store.Batch{Floor: theirs}, nil, func(s *session, _ Applied) error {
 			s.mine = c.now.State()
@@ -45,6 +46,15 @@ func (c *Core) joinFloors(s *session) error {
 		return nil
 	}
 	return c.raiseTheirs(s)
+}
+
+// joined notes that this state was compared with a member's as an equal: from
+// then on it is one of the fleet, and a re-bootstrap is an operator's to allow.
+func (c *Core) joined() {
+	if c.now.Summary().Rejoin && !c.rec.joined {
+		c.rec.joined = true
+		c.emit(Joined{})
+	}
 }
 
 // raiseTheirs hands this side's floor to a member that has a lower one, which
@@ -74,7 +84,7 @@ const maxHellos = 3
 // bootstrapped ends a session that made this state a member's again: from here
 // on it is one of the fleet, and offers what only it has.
 func (c *Core) bootstrapped(s *session) error {
-	c.apply(store.Batch{Adopt: s.boot.Vector, Floor: s.boot.Floor}, nil, func(s *session, _ Applied) error {
+	c.apply(store.Batch{Adopt: s.boot.Vector, Floor: s.boot.Floor, Member: true}, nil, func(s *session, _ Applied) error {
 		peer := s.peer
 		c.rec.stale = ""
 		c.counts.Bootstraps++

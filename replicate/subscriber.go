@@ -118,6 +118,9 @@ func (c *Core) applied(in Applied) {
 		c.covered(in.Result)
 	}
 	s := &c.sub
+	if in.ID == 0 {
+		return // a floor that was found
+	}
 	if in.ID != s.applying {
 		c.sessionApplied(in)
 		return

@@ -34,6 +34,10 @@ type Batch struct {
 	// Bootstrap, when set, says that the records are a member's whole truth, as
 	// this state is too old to be joined with it.
 	Bootstrap *Bootstrap
+	// Member says that this state is one of the fleet's: compared with a
+	// member's as an equal, or just bootstrapped. From then on it does not
+	// re-bootstrap without being told to.
+	Member bool
 	// Cursor, when named, is stored under that name.
 	Cursor     string
 	CursorData []byte
@@ -80,8 +84,8 @@ func (s *Store) Apply(ctx context.Context, b Batch) (Applied, error) {
 		}
 		t.bootstrapAbsent(b.Bootstrap, &out)
 		t.adopt(b.Adopt, &out)
-		if len(b.Adopt) > 0 {
-			t.allowRejoin(false) // this state is a member's now
+		if b.Member {
+			t.allowRejoin(false)
 		}
 		t.raiseFloor(b.Floor)
 		if b.Cursor != "" {

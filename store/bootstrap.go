@@ -100,6 +100,14 @@ func (s *Store) AllowRejoin() error {
 	})
 }
 
+// DisallowRejoin ends it.
+func (s *Store) DisallowRejoin() error {
+	return s.commits.do(func(t *txn) error {
+		t.allowRejoin(false)
+		return t.broken
+	})
+}
+
 func (t *txn) allowRejoin(yes bool) {
 	if t.rejoin != yes {
 		t.rejoin = yes

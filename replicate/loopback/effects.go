@@ -66,6 +66,8 @@ func (n *Node) do(e replicate.Effect) {
 		} else {
 			n.Store.Unanswered()
 		}
+	case replicate.Joined:
+		n.later(disk, func() { _ = n.Store.DisallowRejoin() }) // a full disk: told again at the next start
 	case replicate.Vouch:
 		n.later(disk, func() {
 			v, err := n.Store.Vouch(e.Position)

@@ -206,7 +206,7 @@ func (b *node) bootstrap(a *node, absent ...string) store.Applied {
 		rec := must(resource.DecodeRecord(frame))(b.e)
 		records = append(records, store.Incoming{Record: rec, From: a.Identity().Instance})
 	}
-	return b.apply(b.e, store.Batch{Records: records, Bootstrap: boot, Adopt: boot.Vector, Floor: boot.Floor})
+	return b.apply(b.e, store.Batch{Records: records, Bootstrap: boot, Adopt: boot.Vector, Floor: boot.Floor, Member: true})
 }
 
 func testBootstrapKeeps(e *env) {
