@@ -38,6 +38,8 @@ type Node interface {
 	// Reidentify makes it a member of its own, which takes a restart.
 	Rejoin(context.Context) error
 	Reidentify(context.Context) error
+	// RepairClock gives writes of a clock that ran ahead new times.
+	RepairClock(context.Context) error
 }
 
 // Observer counts what the API did.

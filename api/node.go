@@ -46,6 +46,8 @@ func (c *call) rejoin() error { return c.asPerson(c.cfg.Node.Rejoin) }
 
 func (c *call) reidentify() error { return c.asPerson(c.cfg.Node.Reidentify) }
 
+func (c *call) repairClock() error { return c.asPerson(c.cfg.Node.RepairClock) }
+
 // asPerson does to the node what only a person may, and answers with where it
 // stands then.
 func (c *call) asPerson(do func(context.Context) error) error {

@@ -56,6 +56,7 @@ func verdicts() []verdict {
 		{store.ErrFailed, http.StatusServiceUnavailable, fleet.CodeUnavailable},
 		{store.ErrClosed, http.StatusServiceUnavailable, fleet.CodeUnavailable},
 		{store.ErrDamaged, http.StatusInternalServerError, fleet.CodeDamaged},
+		{store.ErrNotAhead, http.StatusConflict, fleet.CodeConflict},
 		{store.ErrUnconfirmed, http.StatusServiceUnavailable, fleet.CodeUnconfirmed},
 		{context.DeadlineExceeded, http.StatusGatewayTimeout, fleet.CodeTimeout},
 		{context.Canceled, http.StatusServiceUnavailable, fleet.CodeUnavailable},

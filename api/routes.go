@@ -80,6 +80,7 @@ func nodeRoutes() []route {
 		{method: http.MethodGet, path: "/v1/gc", summary: "How far the collection of tombstones is, and what it waits for", handle: (*call).collection, answer: fleet.Collection{}},
 		{method: http.MethodPost, path: "/v1/node/rejoin", summary: "As a person, let a copy older than what the fleet has collected take the fleet's state", handle: (*call).rejoin, answer: fleet.Node{}},
 		{method: http.MethodPost, path: "/v1/node/reidentify", summary: "As a person, make this copy a member of its own; the node ends and is to be started again", handle: (*call).reidentify, answer: fleet.Node{}},
+		{method: http.MethodPost, path: "/v1/clock/repair", summary: "As a person, give writes that the node made while its clock ran ahead new times", handle: (*call).repairClock, answer: fleet.Node{}},
 		{method: http.MethodGet, path: "/v1/fleet", summary: "The members, as heartbeats tell of them", handle: (*call).fleet, answer: fleet.Fleet{}},
 		{method: http.MethodPost, path: "/v1/fleet/check", summary: "The members, each asked now", handle: (*call).fleetCheck, answer: fleet.Fleet{}},
 		{method: http.MethodGet, path: "/v1/fleet/wait", summary: "Wait until the fleet has converged", handle: (*call).fleetWait, query: []string{"until", "timeout"}, answer: fleet.Fleet{}},

@@ -204,3 +204,5 @@ func (n *testNode) Collection() fleet.Collection {
 func (n *testNode) Rejoin(context.Context) error { return nil }
 
 func (n *testNode) Reidentify(context.Context) error { return nil }
+
+func (n *testNode) RepairClock(context.Context) error { return nil }

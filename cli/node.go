@@ -29,6 +29,7 @@ type node interface {
 	Collection(ctx context.Context) (fleet.Collection, error)
 	Rejoin(ctx context.Context) (fleet.Node, error)
 	Reidentify(ctx context.Context) (fleet.Node, error)
+	RepairClock(ctx context.Context) (fleet.Node, error)
 	Fleet(ctx context.Context) (fleet.Fleet, error)
 	Check(ctx context.Context) (fleet.Fleet, error)
 	// Wait waits until the fleet has converged or the time is over, and returns

@@ -160,6 +160,11 @@ func (r *remote) Reidentify(ctx context.Context) (fleet.Node, error) {
 	return told(r, func() (fleet.Node, error) { return r.client.Reidentify(ctx) })
 }
 
+// RepairClock gives writes of a clock that ran ahead new times.
+func (r *remote) RepairClock(ctx context.Context) (fleet.Node, error) {
+	return told(r, func() (fleet.Node, error) { return r.client.RepairClock(ctx) })
+}
+
 // Fleet returns the members as heartbeats told of them.
 func (r *remote) Fleet(ctx context.Context) (fleet.Fleet, error) {
 	return told(r, func() (fleet.Fleet, error) { return r.client.Fleet(ctx) })

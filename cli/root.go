@@ -65,7 +65,7 @@ func (a *app) root() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "records", Title: "Records:"}, &cobra.Group{ID: "fleet", Title: "Fleet:"})
 	group(root, "records", a.getCommand(), a.applyCommand(), a.deleteCommand(), a.releaseCommand(), a.claimCommand(),
 		a.kindsCommand(), a.importCommand(), a.conflictsCommand(), a.ledgerCommand(), a.parkedCommand())
-	group(root, "fleet", a.fleetCommand(), a.nodeCommand(), a.gcCommand())
+	group(root, "fleet", a.fleetCommand(), a.nodeCommand(), a.gcCommand(), a.clockCommand())
 	if a.cfg.Demo != nil {
 		group(root, "fleet", a.demoCommand())
 	}

@@ -462,3 +462,5 @@ func (n *fakeNode) Collection() fleet.Collection {
 func (n *fakeNode) Rejoin(context.Context) error { return nil }
 
 func (n *fakeNode) Reidentify(context.Context) error { return nil }
+
+func (n *fakeNode) RepairClock(context.Context) error { return nil }

@@ -59,6 +59,12 @@ func (c *Client) Reidentify(ctx context.Context) (fleet.Node, error) {
 	return c.asPerson(ctx, "/v1/node/reidentify")
 }
 
+// RepairClock, as a person, gives writes that the node made while its clock ran
+// ahead new times.
+func (c *Client) RepairClock(ctx context.Context) (fleet.Node, error) {
+	return c.asPerson(ctx, "/v1/clock/repair")
+}
+
 func (c *Client) asPerson(ctx context.Context, path string) (fleet.Node, error) {
 	return read[fleet.Node](ctx, c, request{method: http.MethodPost, path: path, person: true})
 }

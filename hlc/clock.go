@@ -8,7 +8,7 @@
 // the two machines' clocks say.
 //
 // HAZARD: a stamp far in the future drags the clock with it, and nothing here
-// pulls it back. One peer with a clock a year ahead, once observed, makes every
+// pulls it back but Reset. One peer with a clock a year ahead, once observed, makes every
 // later stamp of this node a year ahead too, and the nodes that observe those
 // follow. Callers bound a stamp against a reference time before they observe
 // it, and check Peek before they issue.
@@ -22,7 +22,8 @@ import (
 // Clock issues stamps. It is safe for concurrent use and must not be copied.
 type Clock struct {
 	wall func() time.Time
-	// last is the highest stamp issued or observed. It only ever rises.
+	// last is the highest stamp issued or observed. It only ever rises, save by
+	// Reset.
 	last atomic.Uint64
 }
 
@@ -61,6 +62,11 @@ func (c *Clock) Observe(t Timestamp) {
 		}
 	}
 }
+
+// Reset sets the clock back to t, for a caller that issues from here on under
+// another name: stamps rise per writer, and a writer whose clock was wrong is
+// over.
+func (c *Clock) Reset(t Timestamp) { c.last.Store(uint64(t)) }
 
 // Last returns the highest stamp issued or observed, or the floor.
 func (c *Clock) Last() Timestamp { return Timestamp(c.last.Load()) }

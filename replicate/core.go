@@ -101,6 +101,8 @@ type Counters struct {
 	// settled anew; FloorRaises the floors that this node
 	// found, Bootstraps how often it took a member's state for its own.
 	Gone, Held, Forks, Rollbacks, FloorRaises, Bootstraps uint64
+	// ClockRepairs counts how often own writes of a wrong clock were looked for.
+	ClockRepairs uint64
 }
 
 // NewCore returns a core at the start of its life.
@@ -208,6 +210,7 @@ func (c *Core) Step(now Now, in Input) []Effect {
 	c.flush()
 	c.syncDue()
 	c.pastDue()
+	c.clockDue()
 	c.collectDue()
 	return c.effects
 }
@@ -246,7 +249,7 @@ func (c *Core) Wake() time.Duration {
 	if s := c.rec.session; s != nil {
 		at = min(at, s.deadline)
 	}
-	for _, t := range [...]time.Duration{c.members.ackAt, c.pub.retryAt, c.sub.retryAt, c.rec.dueAt, c.rec.joinUntil, c.rec.joinUntil + joinWait, c.past.until, c.gc.wake()} {
+	for _, t := range [...]time.Duration{c.members.ackAt, c.pub.retryAt, c.sub.retryAt, c.rec.dueAt, c.rec.joinUntil, c.rec.joinUntil + joinWait, c.past.until, c.past.clockAt, c.gc.wake()} {
 		if t > c.now.Mono && t < at {
 			at = t
 		}

@@ -29,6 +29,9 @@ const (
 	askWait = 2 * time.Second
 	// cursorConfirmed names, in the store, how far own events were confirmed.
 	cursorConfirmed = "confirmed"
+	// clockPause is the least time between two looks at whether own stamps lie
+	// ahead.
+	clockPause = 5 * time.Second
 	// mintPause is the least time between two new incarnations: whoever lies
 	// about this node's past must not make it shed one after the other.
 	mintPause = 10 * time.Second
@@ -58,7 +61,11 @@ type past struct {
 	settling uint64
 	// mintedAt is when the last one began.
 	mintedAt time.Duration
-	started  hlc.Timestamp
+	// clockAt is when own stamps are looked at next; aheadOf is the clock that
+	// no repair could set back, since others' stamps hold it there.
+	clockAt time.Duration
+	aheadOf hlc.Timestamp
+	started hlc.Timestamp
 	// twin is the boot nonce of another process under this identity, heard as
 	// often as twinHeard says; cloned says that this one is the newer of them.
 	twin      uint64
@@ -170,6 +177,10 @@ func (c *Core) reincarnated(in Reincarnated) {
 		return
 	}
 	c.past.settling = 0
+	if errors.Is(in.Err, store.ErrNotAhead) {
+		c.past.aheadOf = c.now.Summary().Head.HLC
+		return
+	}
 	if in.Err != nil {
 		c.complain("own past: " + in.Err.Error())
 		return // whoever claims it next begins again
@@ -231,4 +242,24 @@ func newer(started hlc.Timestamp, boot uint64, hb *wire.Heartbeat) bool {
 		return started > hb.Started
 	}
 	return boot > hb.Boot
+}
+
+// clockDue repairs what this node wrote while its clock was wrong, once it is
+// right: the others hold such writes in quarantine, and this node could not
+// write for as long as its last stamp lies ahead.
+func (c *Core) clockDue() {
+	p := &c.past
+	if c.now.Mono < p.clockAt || c.settling() || p.waiting {
+		return
+	}
+	p.clockAt = c.now.Mono + clockPause
+	ref, sure := c.reference()
+	off := c.now.Wall.Sub(ref).Abs()
+	head := c.now.Summary().Head.HLC
+	if !sure || off > c.cfg.MaxClockOffset/2 || head.Time().Sub(ref) <= c.cfg.MaxClockOffset || head == p.aheadOf {
+		return
+	}
+	c.counts.ClockRepairs++
+	p.settling = c.id()
+	c.emit(Reincarnate{ID: p.settling, How: store.Reincarnation{Clock: hlc.At(ref.UnixMilli(), 0)}})
 }

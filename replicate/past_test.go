@@ -271,3 +271,38 @@ func TestPast_Forked(t *testing.T) {
 		}
 	}
 }
+
+// A clock that was an hour ahead, on a node that was cut off: the others take
+// nothing that is stamped so; once the clock is right the node writes it anew,
+// by itself, and all agree.
+func TestClock_RepairsItselfOnceItIsRight(t *testing.T) {
+	w := collecting(t, "a", "b", "c")
+	a, b := w.rigs[0], w.rigs[1]
+	w.write(a, "before")
+	w.run(time.Second)
+	w.cut = func(from, to *rig) bool { return from == a || to == a }
+	w.run(15 * time.Second)
+	a.skew = time.Hour
+	w.write(a, "before")
+	a.put("", "ahead", 3)
+	w.grown(a)
+	w.run(time.Second)
+	a.skew = 0
+	w.cut = nil
+	w.run(30 * time.Second)
+	w.agreed()
+	if a.status().Counters.ClockRepairs == 0 {
+		t.Error("nothing was repaired")
+	}
+	if _, err := b.store.Get(context.Background(), "Note", resource.Scope{}, "ahead"); err != nil {
+		t.Errorf("the write of the wrong clock is lost: %v", err)
+	}
+	for _, r := range w.rigs {
+		if ahead := r.store.Clock().Last().Time().Sub(r.wall()); ahead > time.Second {
+			t.Errorf("%s: the clock stands %s ahead", r.name, ahead)
+		}
+		if problems, err := r.store.Check(); err != nil || len(problems) > 0 {
+			t.Errorf("%s: %v %v", r.name, problems, err)
+		}
+	}
+}

@@ -16,33 +16,51 @@ type Reissue struct {
 	From, To ID
 	// After is the last write that both sides share.
 	After hlc.Timestamp
+	// Time, when set, gives each write its new time, and creation stamps move
+	// too: for a node whose clock was wrong.
+	Time func(hlc.Timestamp) hlc.Timestamp
 }
 
 func (m *Reissue) moves(p Point) bool { return p.Writer == m.From && p.HLC > m.After }
 
 func (m *Reissue) point(p Point) Point {
 	if m.moves(p) {
-		p.Writer = m.To
+		p.Writer, p.HLC = m.To, m.at(p.HLC)
 	}
 	return p
 }
 
+func (m *Reissue) at(t hlc.Timestamp) hlc.Timestamp {
+	if m.Time == nil {
+		return t
+	}
+	return m.Time(t)
+}
+
 // Record returns the record with its stamps, and what refers to them inside it,
 // renamed; ok is false when there are none, and the record is then r. Creation
-// keeps its stamp: it names no write that could be lost, and joins by minimum.
+// keeps its stamp unless times move: it names no write that could be lost, and
+// joins by minimum.
 // So do epochs: their holders carry them.
 func (m *Reissue) Record(r *Record) (out *Record, ok bool) {
 	for p := range r.Points() {
-		ok = ok || m.moves(p) && p != r.Creation.Point()
+		ok = ok || m.moves(p) && (m.Time != nil || p != r.Creation.Point())
 	}
 	if !ok && !m.moves(r.Desired.Stamp.Point()) {
 		return r, false
 	}
 	c := *r
+	if m.Time != nil {
+		p := m.point(r.Creation.Point())
+		c.Creation.HLC, c.Creation.Writer = p.HLC, p.Writer
+	}
 	c.Desired = moved(m, r.Desired, r.Desired.Value)
 	if d := r.Deletion; d != nil {
 		v := d.Value
 		v.Ends = m.point(v.Ends)
+		if m.moves(d.Stamp.Point()) && v.RequestedAt > m.After {
+			v.RequestedAt = m.at(v.RequestedAt)
+		}
 		reg := moved(m, *d, v)
 		c.Deletion = &reg
 	}
@@ -64,7 +82,8 @@ func (m *Reissue) Record(r *Record) (out *Record, ok bool) {
 // the bytes alone when nothing in it changes.
 func moved[V value](m *Reissue, r Register[V], v V) Register[V] {
 	stamp := r.Stamp
-	stamp.Writer = m.point(r.Stamp.Point()).Writer
+	p := m.point(r.Stamp.Point())
+	stamp.Writer, stamp.HLC = p.Writer, p.HLC
 	context := m.context(r.Context)
 	if stamp == r.Stamp && slices.Equal(context, r.Context) && bytes.Equal(appendValue(v), appendValue(r.Value)) {
 		return r
@@ -80,7 +99,7 @@ func (m *Reissue) context(c Context) Context {
 		return c
 	}
 	out := slices.Delete(slices.Clone(c), i, i+1)
-	out = append(out, Point{Writer: m.To, HLC: c[i].HLC})
+	out = append(out, m.point(c[i]))
 	if m.After > 0 {
 		out = append(out, Point{Writer: m.From, HLC: m.After})
 	}

@@ -133,6 +133,9 @@ func (s *Store) commit(batch []*commitOp) {
 		}
 		return t.seal()
 	})
+	if err != nil {
+		s.clock.Observe(t.clockWas)
+	}
 	switch {
 	case err == nil:
 		s.publish(t)

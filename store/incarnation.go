@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"driftless.dev/hlc"
 	"driftless.dev/pack"
 	"driftless.dev/resource"
 )
@@ -90,9 +91,15 @@ type Reincarnation struct {
 	Keep uint64
 	// Instance mints the instance id too.
 	Instance bool
+	// Clock, when set, is the present: own writes that are stamped after it were
+	// made while this node's clock was wrong, and get new times.
+	Clock hlc.Timestamp
 }
 
 func (t *txn) reincarnate(r Reincarnation) error {
+	if r.Clock > 0 {
+		return t.reclock(r.Clock)
+	}
 	old, last := t.identity.Incarnation, t.head.Own
 	next, err := t.mint(r.Instance)
 	if err != nil {
@@ -159,20 +166,25 @@ func (t *txn) reissue(m resource.Reissue, keep uint64) error {
 		return err
 	}
 	for _, id := range ids {
-		st, err := lookup(t.s, t.tx, id)
-		if err != nil {
+		if err := t.rewrite(id, m); err != nil {
 			return err
 		}
-		if st == nil {
-			continue // collected, or set aside
-		}
-		rec, ok := m.Record(&st.rec)
-		if !ok {
-			continue // what they wrote there has lost since
-		}
-		t.head.HLC = t.s.clock.Now()
-		t.appendOwn(st, imageOf(rec), rec.Deleted())
 	}
+	return t.broken
+}
+
+// rewrite writes a record again with its stamps renamed, if any are.
+func (t *txn) rewrite(id resource.ID, m resource.Reissue) error {
+	st, err := lookup(t.s, t.tx, id)
+	if err != nil || st == nil {
+		return err // collected, or set aside
+	}
+	rec, ok := m.Record(&st.rec)
+	if !ok {
+		return nil // what they wrote there has lost since
+	}
+	t.head.HLC = t.s.clock.Now()
+	t.appendOwn(st, imageOf(rec), rec.Deleted())
 	return t.broken
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"driftless.dev/hlc"
 	"driftless.dev/merkle"
 	"driftless.dev/pack"
 	"driftless.dev/resource"
@@ -20,6 +21,9 @@ type txn struct {
 	identity Identity
 	stamper  Stamper
 	retired  []ownPast // by this transaction
+	// clockWas is what the clock stood at before it was set back, 0 when it was
+	// not: it stands there again if the transaction fails.
+	clockWas hlc.Timestamp
 	unsure   bool
 
 	head   Head

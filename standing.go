@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"driftless.dev/hlc"
 	"driftless.dev/replicate"
 	"driftless.dev/resource"
 	"driftless.dev/store"
@@ -75,6 +76,17 @@ func silentTooLong(roster map[resource.ID]string, rep *replicate.Status, self re
 // take the fleet's state. Its own unsent writes are kept, or set aside in the
 // ledger where their records have ended.
 func (n *Node) Rejoin(context.Context) error { return n.store.AllowRejoin() }
+
+// RepairClock gives what this node wrote while its clock ran ahead new times,
+// up to the members' median, or to its own clock when that cannot be told.
+func (n *Node) RepairClock(ctx context.Context) error {
+	rep, _ := n.replicator.Status()
+	now := n.cfg.Clock.Wall()
+	if rep.ClockSure {
+		now = now.Add(-rep.ClockOffset)
+	}
+	return n.store.Reincarnate(ctx, store.Reincarnation{Clock: hlc.At(now.UnixMilli(), 0)})
+}
 
 // ErrReidentified ends a node's Run after Reidentify: started again it is a
 // member of its own.
