@@ -59,8 +59,11 @@ type Config struct {
 	// a negative one never does. Rejoin lets a copy that is older than what the
 	// fleet has collected take the fleet's state by itself.
 	CollectAge time.Duration
-	Horizon    time.Duration
-	Rejoin     bool
+	// CollectEvery is the mean time between two looks at whether anything can be
+	// collected.
+	CollectEvery time.Duration
+	Horizon      time.Duration
+	Rejoin       bool
 	// SnapshotEvery writes a snapshot after so many events; 0 takes the
 	// default, a negative number never does.
 	SnapshotEvery int64

@@ -3,6 +3,7 @@ package driftless_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -54,6 +55,8 @@ type member struct {
 	clock *shiftedClock
 	link  *netcut.Link // nil for the one that runs the server
 	stop  func()
+	// ends is what Run is to end with, nil unless a test says otherwise.
+	ends error
 }
 
 func newMember(t *testing.T, name string, change func(*driftless.Config)) *member {
@@ -83,7 +86,7 @@ func (m *member) start() {
 	m.Node = n
 	m.stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-ended; !errors.Is(err, m.ends) {
 			m.t.Errorf("run %s: %v", m.cfg.Name, err)
 		}
 		problems, err := n.Store().Check()
@@ -95,6 +98,14 @@ func (m *member) start() {
 		}
 	})
 	m.t.Cleanup(func() { m.stop() })
+}
+
+// stopWith stops the node, whose Run ends with an error.
+func (m *member) stopWith(want error) {
+	m.t.Helper()
+	m.ends = want
+	m.stop()
+	m.ends = nil
 }
 
 func (m *member) restart() {

@@ -187,7 +187,7 @@ func (n *Node) openReplication(ctx context.Context) error {
 	n.replicator, err = replicate.New(n.store, n.bus, n.cfg.Clock, replicate.Config{
 		Fleet: n.fleet, Name: n.cfg.Name, Software: n.cfg.Version, Boot: boot, Seed: seed,
 		SyncInterval: n.cfg.SyncInterval, MaxClockOffset: n.cfg.MaxClockOffset, Members: len(roster) - 1,
-		CollectAge: n.cfg.CollectAge, Rejoin: n.cfg.Rejoin,
+		CollectAge: n.cfg.CollectAge, CollectEvery: n.cfg.CollectEvery, Rejoin: n.cfg.Rejoin,
 	}, n.log)
 	return err
 }

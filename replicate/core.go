@@ -117,7 +117,7 @@ func NewCore(cfg Config) *Core {
 		cfg.CollectAge = DefaultCollectAge
 	}
 	if cfg.CollectEvery <= 0 {
-		cfg.CollectEvery = collectEvery
+		cfg.CollectEvery = DefaultCollectEvery
 	}
 	c := &Core{cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, cfg.Boot))}
 	c.members.peers = map[resource.ID]*Peer{}

@@ -11,13 +11,16 @@ import (
 	"driftless.dev/wire"
 )
 
-// DefaultCollectAge is how old a tombstone is at least before it is collected.
-const DefaultCollectAge = 24 * time.Hour
+// Defaults of collection: how old a tombstone is at least, and the mean time
+// between two rounds.
+const (
+	DefaultCollectAge   = 24 * time.Hour
+	DefaultCollectEvery = time.Minute
+)
 
 const (
-	// collectEvery is the mean time between two rounds, collectShare how much of
-	// it each member costs: a round asks all of them.
-	collectEvery = time.Minute
+	// collectShare is how much of the time between rounds each member costs: a
+	// round asks all of them.
 	collectShare = 600 * time.Millisecond
 	// collectTimeout ends a round in which a member does not answer.
 	collectTimeout = 15 * time.Second

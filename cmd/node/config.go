@@ -22,7 +22,7 @@ func (s *settings) config(version string, logger *slog.Logger) (driftless.Config
 		Name: r.text("name"), Data: r.text("data"), Verify: true, Fleet: r.text("fleet"), FleetSecret: []byte(r.secret("fleet-secret-file")),
 		HTTP: r.text("http"), HTTPHosts: r.list("http-hosts"), TLSCert: r.text("tls-cert"), TLSKey: r.text("tls-key"), TLSClientCA: r.text("tls-client-ca"),
 		SyncInterval: r.duration("sync-interval"), MaxClockOffset: r.duration("max-clock-offset"), DrainTimeout: r.duration("drain-timeout"),
-		CollectAge: r.duration("collect-age"), Horizon: r.horizon("horizon"), Rejoin: r.choice("rejoin", "manual", "auto") == "auto",
+		CollectAge: r.duration("collect-age"), CollectEvery: r.duration("collect-every"), Horizon: r.horizon("horizon"), Rejoin: r.choice("rejoin", "manual", "auto") == "auto",
 		SnapshotEvery: r.integer("snapshot-every"), Tokens: r.tokens("token-file"), Version: version, Logger: logger,
 		NATS: driftless.NATS{
 			Join: r.list("join"), Context: r.text("nats-context"), Listen: r.text("nats-listen"), Streamless: r.boolean("no-stream"),

@@ -50,6 +50,7 @@ func flags() *pflag.FlagSet {
 	f.Duration("sync-interval", replicate.DefaultSyncInterval, "mean time between reconciliations with a random peer")
 	f.Duration("max-clock-offset", replicate.DefaultMaxClockOffset, "how far ahead of the members' median a stamp may be")
 	f.Duration("collect-age", replicate.DefaultCollectAge, "how old a tombstone is at least when it is collected")
+	f.Duration("collect-every", replicate.DefaultCollectEvery, "mean time between two looks at whether tombstones can be collected")
 	f.Duration("horizon", driftless.DefaultHorizon, "how long a member may be silent before a majority takes it off the roster, -1s for ever")
 	f.String("rejoin", "manual", "what a copy older than what the fleet has collected does: manual waits for an operator, auto takes the fleet's state")
 	f.Int64("snapshot-every", driftless.DefaultSnapshotEvery, "write a snapshot after so many events, -1 for never")
