@@ -35,8 +35,8 @@ const (
 	// mintPause is the least time between two new incarnations: whoever lies
 	// about this node's past must not make it shed one after the other.
 	mintPause = 10 * time.Second
-	// cloneHeard is how many heartbeats of another process make a clone: one
-	// alone may be a former life's, late.
+	// cloneHeard is how many heartbeats of another process make this one stop
+	// writing: one alone may be a former life's, late.
 	cloneHeard = 2
 )
 
@@ -223,11 +223,11 @@ func (c *Core) heardTwin(hb *wire.Heartbeat) {
 	if p.twin != hb.Boot {
 		p.twin, p.twinHeard = hb.Boot, 0
 	}
-	if p.twinHeard++; p.twinHeard < cloneHeard {
-		return
-	}
 	c.counts.OwnClones++
 	c.members.cloneAt = c.now.Wall
+	if p.twinHeard++; p.twinHeard < cloneHeard {
+		return // reported; acted upon when it is heard again
+	}
 	if newer(c.past.started, c.cfg.Boot, hb) {
 		p.cloned = true
 		if hb.Incarnation == c.cfg.Identity.Incarnation {

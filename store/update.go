@@ -97,10 +97,18 @@ func (s *Store) OwnerGone(r resource.Resource) (gone bool, err error) {
 	}
 	err = s.engine.View(func(tx Tx) error {
 		st, err := lookup(s, tx, id)
-		if err != nil || st == nil {
+		if err != nil {
 			return err
 		}
-		gone = st.rec.Requested() || !means(ref, &st.rec)
+		// Known once and collected since: another life may stand under the id.
+		ended := !ref.Creation.IsZero() && s.Floor().Covers(ref.Creation)
+		switch {
+		case st == nil:
+			gone = ended
+		default:
+			later := ref.Creation.Compare(st.rec.Creation.Point()) < 0
+			gone = st.rec.Requested() || !means(ref, &st.rec) || ended && later
+		}
 		return nil
 	})
 	return gone, err

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"time"
+
 	"driftless.dev/resolve"
 	"driftless.dev/resource"
 	"driftless.dev/store"
@@ -15,6 +17,7 @@ var collectTests = []test{
 	{"Collect/RemovedFinalizersGo", testRemovedFinalizers},
 	{"Collect/P2/NodesWithOneFloorAgree", testOneFloorOneRoot},
 	{"Collect/FloorNeverFalls", testFloorNeverFalls},
+	{"Collect/OwnerIsGone", testCollectedOwner},
 	{"Bootstrap/P5/UnsentWritesAreKept", testBootstrapKeeps},
 	{"Bootstrap/MembersVersionStands", testBootstrapReplaces},
 }
@@ -179,6 +182,33 @@ func testFloorNeverFalls(e *env) {
 	n.reopenIfPossible()
 	if !n.Floor().Reaches(f) {
 		e.Errorf("floor %v, was %v", n.Floor(), f)
+	}
+}
+
+// An owner that was collected is gone; one that was never seen is not, and
+// neither is a new life under the same id the old one.
+func testCollectedOwner(e *env) {
+	n := e.open()
+	first := child("c1", n.put(slot("owner", "{}")))
+	never := child("c2", n.put(skill("other", "{}")))
+	never.OwnerReferences[0].ID = "01JDZ5T8Q9W3X7Y2K4M6N8P0RS"
+	held := n.put(first)
+	strange := n.put(never)
+	if n.gone(held) {
+		e.Error("gone while it is live")
+	}
+	n.write(store.Write{Op: store.OpDelete, Kind: "Slot", Name: "owner"})
+	n.floor()
+	if !n.gone(held) {
+		e.Error("collected, and not gone")
+	}
+	if n.gone(strange) {
+		e.Error("never seen is not gone")
+	}
+	n.wall.advance(time.Second)
+	n.put(slot("owner", "{}"))
+	if !n.gone(held) {
+		e.Error("a new life under the id passes for the old owner")
 	}
 }
 
