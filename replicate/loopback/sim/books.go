@@ -1,0 +1,196 @@
+package sim
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"driftless.dev/hlc"
+	"driftless.dev/replicate/loopback"
+	"driftless.dev/resource"
+	"driftless.dev/store"
+)
+
+// register names one register of one record.
+type register struct {
+	id   resource.ID
+	name string // as the ledger names it
+}
+
+// The registers' names.
+const (
+	desired    = "desired"
+	deletion   = "deletion"
+	observed   = "observed"
+	finalizers = "finalizers/"
+)
+
+// version is one write of one register.
+type version struct {
+	register
+	stamp resource.Stamp
+	// incarnation and present are a finalizer's.
+	incarnation resource.Point
+	present     bool
+	content     [32]byte
+	write       *write
+	// replaced: some write was made by who had it in view.
+	replaced bool
+	// gone: a restore destroyed the last trace of it.
+	gone bool
+}
+
+// write is one event that a node wrote, as its log held it then.
+type write struct {
+	node        int
+	incarnation resource.ID
+	seq, logSeq uint64
+	hash        [32]byte
+	hlc         hlc.Timestamp
+	record      resource.Record
+	versions    []*version
+	// acked: a client was told. One that was not may or may not have happened.
+	acked bool
+}
+
+// books are the run's own record of what was written.
+type books struct {
+	writes   []*write
+	chains   map[resource.ID][]*write // by incarnation, in order
+	versions map[register][]*version
+	records  []resource.ID // in order of their first write
+	known    map[resource.ID][]*write
+}
+
+func newBooks() *books {
+	return &books{chains: map[resource.ID][]*write{}, versions: map[register][]*version{}, known: map[resource.ID][]*write{}}
+}
+
+// catchUp enters the own events of a node that the books do not have: after an
+// acknowledgement that one, after a crash perhaps one that nobody was told of.
+func (b *books) catchUp(n *loopback.Node, acked bool) error {
+	id, head := n.Store.Identity(), n.Store.Head()
+	chain := b.chains[id.Incarnation]
+	after := uint64(0)
+	if len(chain) > 0 && chain[len(chain)-1].node == n.Index() {
+		after = min(chain[len(chain)-1].logSeq, head.Seq)
+	}
+	if acked {
+		after = head.Seq - 1 // what was acknowledged is the last entry
+	}
+	for uint64(len(b.chains[id.Incarnation])) < head.Own.Seq && after < head.Seq {
+		var found []store.Entry
+		last, err := n.Store.Entries(after, 64, func(e store.Entry) error {
+			found = append(found, e)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		after = last
+		for i := range found {
+			if ev := found[i].Event; ev != nil && ev.Incarnation == id.Incarnation && ev.Seq > uint64(len(b.chains[id.Incarnation])) {
+				if err := b.enter(n, &found[i], acked); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// enter notes one event, and holds it to the chain of its incarnation.
+func (b *books) enter(n *loopback.Node, e *store.Entry, acked bool) error {
+	ev := e.Event
+	w := &write{
+		node: n.Index(), incarnation: ev.Incarnation, seq: ev.Seq, logSeq: e.Seq, hash: ev.Hash(), hlc: ev.HLC,
+		record: e.Record, acked: acked,
+	}
+	chain := b.chains[ev.Incarnation]
+	var prev write
+	if len(chain) > 0 {
+		prev = *chain[len(chain)-1]
+	}
+	switch {
+	case ev.Seq != prev.seq+1:
+		return violation("P6", "node %d wrote event %d of %s after %d", n.Index(), ev.Seq, ev.Incarnation, prev.seq)
+	case ev.PrevHash != prev.hash:
+		return violation("chain", "event %s/%d does not follow the event before it", ev.Incarnation, ev.Seq)
+	case ev.HLC <= prev.hlc:
+		return violation("P6", "event %s/%d is stamped %s, the one before %s", ev.Incarnation, ev.Seq, ev.HLC, prev.hlc)
+	}
+	var before *resource.Record
+	if e.PrevSeq > 0 {
+		if _, err := n.Store.Entries(e.PrevSeq-1, 1, func(p store.Entry) error { before = &p.Record; return nil }); err != nil {
+			return err
+		}
+	}
+	b.chains[ev.Incarnation] = append(chain, w)
+	b.writes = append(b.writes, w)
+	id := w.record.ID
+	if len(b.known[id]) == 0 {
+		b.records = append(b.records, id)
+	}
+	b.known[id] = append(b.known[id], w)
+	b.compare(w, before)
+	return nil
+}
+
+// compare notes what the write changed, and what its writer thereby replaced.
+func (b *books) compare(w *write, before *resource.Record) {
+	now := registersOf(&w.record)
+	was := map[string]*version{}
+	if before != nil {
+		for _, v := range registersOf(before) {
+			was[v.name] = v
+		}
+	}
+	ranked := false
+	for _, v := range now {
+		if old := was[v.name]; old != nil && old.stamp == v.stamp && old.content == v.content {
+			continue
+		}
+		v.write = w
+		w.versions = append(w.versions, v)
+		b.versions[v.register] = append(b.versions[v.register], v)
+		if v.name == desired || v.name == deletion {
+			ranked = true
+		} else {
+			b.replace(was[v.name])
+		}
+	}
+	if ranked { // each of the two can undo the other
+		b.replace(was[desired])
+		b.replace(was[deletion])
+	}
+}
+
+func (b *books) replace(old *version) {
+	if old == nil {
+		return
+	}
+	for _, v := range b.versions[old.register] {
+		if v.stamp.Point() == old.stamp.Point() {
+			v.replaced = true
+		}
+	}
+}
+
+// registersOf lists what a record holds.
+func registersOf(r *resource.Record) (out []*version) {
+	out = append(out, &version{register: register{r.ID, desired}, stamp: r.Desired.Stamp, content: digestOf(r.Desired.Value)})
+	if d := r.Deletion; d != nil {
+		out = append(out, &version{register: register{r.ID, deletion}, stamp: d.Stamp, content: digestOf(d.Value)})
+	}
+	if o := r.Observed; o != nil {
+		out = append(out, &version{register: register{r.ID, observed}, stamp: o.Stamp, content: digestOf(o.Value)})
+	}
+	for _, f := range r.Finalizers {
+		out = append(out, &version{
+			register: register{r.ID, finalizers + f.Key}, stamp: resource.Stamp{HLC: f.At.HLC, Writer: f.At.Writer},
+			incarnation: f.Incarnation, present: f.Present,
+		})
+	}
+	return out
+}
+
+func digestOf(v any) [32]byte { return sha256.Sum256(fmt.Append(nil, v)) }
