@@ -59,43 +59,47 @@ type books struct {
 	versions map[register][]*version
 	records  []resource.ID // in order of their first write
 	known    map[resource.ID][]*write
+	read     map[int]uint64 // by node: the log up to here
 }
 
 func newBooks() *books {
-	return &books{chains: map[resource.ID][]*write{}, versions: map[register][]*version{}, known: map[resource.ID][]*write{}}
+	return &books{chains: map[resource.ID][]*write{}, versions: map[register][]*version{}, known: map[resource.ID][]*write{}, read: map[int]uint64{}}
 }
 
 // catchUp enters the own events of a node that the books do not have: after an
-// acknowledgement that one, after a crash perhaps one that nobody was told of.
+// acknowledgement that one, after a crash perhaps one that nobody was told of,
+// which a node that is down may hold without knowing.
 func (b *books) catchUp(n *loopback.Node, acked bool) error {
-	id, head := n.Store.Identity(), n.Store.Head()
-	chain := b.chains[id.Incarnation]
-	after := uint64(0)
-	if len(chain) > 0 && chain[len(chain)-1].node == n.Index() {
-		after = min(chain[len(chain)-1].logSeq, head.Seq)
-	}
+	after := b.read[n.Index()]
 	if acked {
-		after = head.Seq - 1 // what was acknowledged is the last entry
+		after = n.Store.Head().Seq - 1 // what was acknowledged is the last entry
 	}
-	for uint64(len(b.chains[id.Incarnation])) < head.Own.Seq && after < head.Seq {
+	for {
 		var found []store.Entry
 		last, err := n.Store.Entries(after, 64, func(e store.Entry) error {
 			found = append(found, e)
 			return nil
 		})
-		if err != nil {
+		if err != nil || last == after {
 			return err
 		}
 		after = last
+		b.read[n.Index()] = last
 		for i := range found {
-			if ev := found[i].Event; ev != nil && ev.Incarnation == id.Incarnation && ev.Seq > uint64(len(b.chains[id.Incarnation])) {
+			if ev := found[i].Event; ev != nil && b.news(ev) {
 				if err := b.enter(n, &found[i], acked); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	return nil
+}
+
+// news reports whether the books lack an event. One that they have under its
+// dot is the same, or whoever checks the vector will say that it is not.
+func (b *books) news(ev *resource.Event) bool {
+	chain := b.chains[ev.Incarnation]
+	return ev.Seq > uint64(len(chain))
 }
 
 // enter notes one event, and holds it to the chain of its incarnation.

@@ -13,6 +13,7 @@ type nodeBook struct {
 	covered   map[resource.ID]uint64 // by incarnation: found to be in the state
 	published int                    // own events found to be in the stream
 	restored  bool
+	down      bool // and its log was read since
 }
 
 func newNodeBook() *nodeBook { return &nodeBook{covered: map[resource.ID]uint64{}} }
@@ -56,7 +57,9 @@ func (r *run) cheap() error {
 	}
 	for _, n := range r.f.Nodes() {
 		id, head := n.Store.Identity(), n.Store.Head()
-		if uint64(len(r.books.chains[id.Incarnation])) < head.Own.Seq {
+		down := !n.Up() && !r.seen[n.Index()].down
+		r.seen[n.Index()].down = !n.Up()
+		if down || uint64(len(r.books.chains[id.Incarnation])) < head.Own.Seq {
 			// A commit of which nobody was told, or events that the node issued anew.
 			if err := r.books.catchUp(n, false); err != nil {
 				return err

@@ -200,6 +200,7 @@ func (r *run) restore(n *loopback.Node) error {
 	r.reached["fault: restore"]++
 	r.seen[n.Index()] = newNodeBook()
 	r.seen[n.Index()].restored = true
+	delete(r.books.read, n.Index())
 	if err := n.Start(); err != nil {
 		return violation("P1", "node %d does not start from its backup: %v", n.Index(), err)
 	}
