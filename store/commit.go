@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+
+	"driftless.dev/mutant"
 )
 
 // committer turns concurrent writes into few transactions. There is no waiting
@@ -134,6 +136,7 @@ func (s *Store) commit(batch []*commitOp) {
 		return t.seal()
 	})
 	switch {
+	case mutant.AckBeforeSync && err != nil && !errors.Is(err, errNothing):
 	case err == nil:
 		s.publish(t)
 	case errors.Is(err, errNothing):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"driftless.dev/mutant"
 	"driftless.dev/pack"
 	"driftless.dev/resource"
 )
@@ -113,6 +114,9 @@ func (t *txn) reincarnate(r Reincarnation) error {
 // mint draws an identity that has never written.
 func (t *txn) mint(instance bool) (id Identity, err error) {
 	id = t.identity
+	if mutant.IncarnationReused {
+		return id, nil
+	}
 	if id.Incarnation, err = t.s.newID(t.s.clock.Peek()); err == nil && instance {
 		id.Instance, err = t.s.newID(t.s.clock.Peek())
 	}

@@ -246,5 +246,8 @@ func (r *run) write(n *loopback.Node, o *Op) error {
 	if err := r.books.catchUp(n, true); err != nil {
 		return err
 	}
+	if chain := r.books.chains[out.Incarnation]; out.OriginSeq == 0 || out.OriginSeq != uint64(len(chain)) {
+		return violation("P1", "node %d acknowledged event %d, which its log does not have", n.Index(), out.OriginSeq)
+	}
 	return r.supersedes(n, o, out.Resource)
 }
