@@ -183,7 +183,8 @@ func (n *Node) request(e replicate.Request) {
 			continue
 		}
 		for range f.copies(n.index, to.index) {
-			to.later(f.delay(rng), func() { n.served(e, to) })
+			life := n.life
+			to.later(f.delay(rng), func() { n.served(e, to, life) })
 		}
 	}
 	if e.ID != 0 {
@@ -191,14 +192,16 @@ func (n *Node) request(e replicate.Request) {
 	}
 }
 
-func (n *Node) served(e replicate.Request, to *Node) {
+// served answers a request of one life of the node: an answer finds the process
+// that asked, or nobody.
+func (n *Node) served(e replicate.Request, to *Node, life uint64) {
 	f := n.fleet
 	data, err := to.resp.Serve(context.Background(), e.Verb, e.Data)
 	to.failStop()
 	if to.up {
 		to.step(replicate.Appended{Seq: to.Store.Head().Seq})
 	}
-	if e.ID != 0 && n.up && to.up && f.passes(to.index, n.index) {
+	if e.ID != 0 && n.up && n.life == life && to.up && f.passes(to.index, n.index) {
 		for range f.copies(to.index, n.index) {
 			n.later(f.delay(f.source("answer", to.index, n.index)), func() { n.step(replicate.Replied{ID: e.ID, Data: data, Err: err}) })
 		}

@@ -53,10 +53,8 @@ func (n *Node) publish(e replicate.Publish) {
 	}
 	rng := f.source("publish", n.index)
 	there, back := f.delay(rng), f.delay(rng)
-	f.at(there, func() {
-		f.accept(origin, e)
-		n.later(back, func() { n.step(replicate.Published{ID: e.ID}) })
-	})
+	f.at(there, func() { f.accept(origin, e) })
+	n.later(there+back, func() { n.step(replicate.Published{ID: e.ID}) })
 }
 
 func (f *Fleet) accept(origin resource.ID, e replicate.Publish) {
