@@ -42,6 +42,7 @@ var arrows = map[string][]string{
 	"chaos-tests":            {"client", "resource", "store", "store/bolt"},
 	"bench":                  {"resource", "store", "store/bolt", "store/memory"},
 	"store/storetest":        {"hlc", "merkle", "pack", "resolve", "resource", "store", "store/memory"},
+	"store/search":           {},
 	"store/enginetest":       {"store"},
 	"resource/resourcetest":  {"hlc", "pack", "resource"},
 }
