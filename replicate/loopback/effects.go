@@ -111,6 +111,9 @@ func (n *Node) apply(e replicate.Apply) {
 	}
 }
 
+// FailStop ends a node whose store has failed under the caller's hands.
+func (n *Node) FailStop() { n.failStop() }
+
 // failStop ends a node whose store has failed, as the process would.
 func (n *Node) failStop() {
 	if n.up && n.Store.Err() != nil {

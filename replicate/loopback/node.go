@@ -1,6 +1,7 @@
 package loopback
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"driftless.dev/replicate"
 	"driftless.dev/resource"
 	"driftless.dev/store"
+	"driftless.dev/store/memory"
 )
 
 // Node is one member.
@@ -221,3 +223,17 @@ func (s source) Read(b []byte) (int, error) {
 
 // SoundDisk takes back what was in store for the next commit.
 func (n *Node) SoundDisk() { n.disk.next = sound }
+
+// Snapshot writes the node's projection beside its log, and Rebuild makes a
+// new store of the newest one and the log behind it, and returns its root.
+func (n *Node) Snapshot() error { return n.Store.Snapshot(context.Background()) }
+
+// Rebuild is what a node does whose projection was lost.
+func (n *Node) Rebuild() (root [32]byte, err error) {
+	cfg := store.Config{Wall: n.wall, Secret: n.fleet.wire.Key, Random: source{n.fleet.source("rebuild", n.index)}}
+	s, err := store.Replay(context.Background(), n.Store, memory.NewEngine(), cfg)
+	if err != nil {
+		return root, err
+	}
+	return s.State().Super, s.Close()
+}

@@ -59,11 +59,12 @@ type books struct {
 	versions map[register][]*version
 	records  []resource.ID // in order of their first write
 	known    map[resource.ID][]*write
-	read     map[int]uint64 // by node: the log up to here
+	read     map[int]uint64                  // by node: the log up to here
+	keys     map[resource.ID]map[string]bool // of finalizers, ever
 }
 
 func newBooks() *books {
-	return &books{chains: map[resource.ID][]*write{}, versions: map[register][]*version{}, known: map[resource.ID][]*write{}, read: map[int]uint64{}}
+	return &books{chains: map[resource.ID][]*write{}, versions: map[register][]*version{}, known: map[resource.ID][]*write{}, read: map[int]uint64{}, keys: map[resource.ID]map[string]bool{}}
 }
 
 // catchUp enters the own events of a node that the books do not have: after an
@@ -135,6 +136,12 @@ func (b *books) enter(n *loopback.Node, e *store.Entry, acked bool) error {
 		b.records = append(b.records, id)
 	}
 	b.known[id] = append(b.known[id], w)
+	for _, f := range w.record.Finalizers {
+		if b.keys[id] == nil {
+			b.keys[id] = map[string]bool{}
+		}
+		b.keys[id][f.Key] = true
+	}
 	b.compare(w, before)
 	return nil
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"strings"
 
 	"driftless.dev/replicate/loopback"
 	"driftless.dev/resource"
@@ -14,9 +15,14 @@ type nodeBook struct {
 	published int                    // own events found to be in the stream
 	restored  bool
 	down      bool // and its log was read since
+	snapshot  bool // one was written
+	parked    bool // something was, when last looked at
+	dead      map[resource.ID]bool
 }
 
-func newNodeBook() *nodeBook { return &nodeBook{covered: map[resource.ID]uint64{}} }
+func newNodeBook() *nodeBook {
+	return &nodeBook{covered: map[resource.ID]uint64{}, dead: map[resource.ID]bool{}}
+}
 
 // supersedes is P7: a write that was not refused is what a reader sees now.
 func (r *run) supersedes(n *loopback.Node, o *Op, got resource.Resource) error {
@@ -72,7 +78,7 @@ func (r *run) cheap() error {
 // invariants is what is checked now and then.
 func (r *run) invariants() error {
 	for _, n := range r.f.Nodes() {
-		for _, check := range []func(*loopback.Node) error{r.vectorTrue, r.publishedTrue, r.appliedTrue} {
+		for _, check := range []func(*loopback.Node) error{r.vectorTrue, r.publishedTrue, r.appliedTrue, r.noteParked} {
 			if err := check(n); err != nil {
 				return err
 			}
@@ -100,6 +106,9 @@ func (r *run) vectorTrue(n *loopback.Node) error {
 				return err
 			}
 			for _, v := range w.versions {
+				if r.crowded(v.id) && strings.HasPrefix(v.name, finalizers) {
+					continue
+				}
 				if err != nil || !holds(&rec, v) {
 					return violation("vector", "node %d covers event %s/%d and does not hold its %s of %s", n.Index(), inc, w.seq, v.name, w.record.Name)
 				}
@@ -162,6 +171,7 @@ func (r *run) bury() error {
 			if err != nil {
 				return err
 			}
+			r.noteReturn(n, id, live, known)
 			switch {
 			case live && !r.seen[n.Index()].restored:
 				liveOn = n.Index()

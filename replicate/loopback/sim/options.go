@@ -41,6 +41,7 @@ const (
 	ClockDrift  Fault = "clock-drift"
 	Freeze      Fault = "freeze"
 	LateKinds   Fault = "late-kinds"
+	Snapshots   Fault = "snapshots"
 	Restore     Fault = "restore"
 	Clone       Fault = "clone"
 	Away        Fault = "away" // past the horizon
@@ -52,6 +53,7 @@ func faults() []Fault {
 	return []Fault{
 		Drop, Duplicate, LongWay, Cut, Isolate, CutStream, StreamLoss, StreamTwice, Streamless, Purge, Recreate, Rollback,
 		Truncate, Crash, CommitLost, CommitDead, CommitFails, DiskFull, DiskSlow, ClockStep, ClockSkew, ClockDrift, Freeze, LateKinds,
+		Snapshots,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"driftless.dev/replicate"
@@ -42,7 +43,7 @@ func (r *run) afterwards() error {
 	if err := r.invariants(); err != nil {
 		return err
 	}
-	for _, check := range []func() error{r.sound, r.identical, r.joined, r.accounted, r.names, r.figures} {
+	for _, check := range []func() error{r.sound, r.identical, r.joined, r.accounted, r.names, r.figures, r.rebuilt} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -147,6 +148,9 @@ func (r *run) joined() error {
 		}
 		for _, v := range r.newest(id) {
 			got := have[v.name]
+			if got == nil && r.crowded(id) && strings.HasPrefix(v.name, finalizers) {
+				continue
+			}
 			if got == nil {
 				return violation("P5", "record %s: %s was written at %s and is nowhere", rec.Name, v.name, v.stamp.Point())
 			}
@@ -164,6 +168,9 @@ func (r *run) joined() error {
 	}
 	return nil
 }
+
+// crowded reports whether a record had more finalizers than one may keep.
+func (r *run) crowded(id resource.ID) bool { return len(r.books.keys[id]) > resource.MaxFinalizers }
 
 // newest lists the highest acknowledged version of each of a record's
 // registers that nothing destroyed, in order of first writing.
@@ -215,7 +222,7 @@ func (r *run) accounted() error {
 				if !w.acked || v.gone || v.replaced || listed[v.register][v.stamp.Point()] || !gone && stands(&rec, v) || r.twinStands(&rec, gone, v, listed) {
 					continue
 				}
-				if gone && r.collected(id, v) {
+				if gone && r.collected(id, v) || r.crowded(id) && strings.HasPrefix(v.name, finalizers) && !v.present {
 					continue
 				}
 				return violation("P5", "record %s: the write of %s at %s on node %d is not there, was not knowingly replaced and is in no ledger", w.record.Name, v.name, v.stamp.Point(), w.node)
@@ -240,7 +247,7 @@ func stands(r *resource.Record, v *version) bool {
 	switch {
 	case held == nil:
 		return false
-	case len(v.name) > len(finalizers) && v.name[:len(finalizers)] == finalizers:
+	case strings.HasPrefix(v.name, finalizers):
 		return !above(v, held) // a finalizer's later entry says what became of it
 	}
 	return held.stamp.Point() == v.stamp.Point() && (other == nil || !above(other, held))

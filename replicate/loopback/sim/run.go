@@ -171,9 +171,25 @@ func (r *run) disturb(n *loopback.Node, s *Step) error {
 		f.Truncate(s.N)
 	case DoBackup:
 		n.Backup()
+	case DoSnapshot:
+		if n.Answers() {
+			return r.snapshot(n)
+		}
 	default:
 		return fmt.Errorf("step %q is not known", s.Do)
 	}
+	return nil
+}
+
+// snapshot is best effort: a full or dying disk may refuse it.
+func (r *run) snapshot(n *loopback.Node) error {
+	switch err := n.Snapshot(); {
+	case err == nil:
+		r.seen[n.Index()].snapshot = true
+	case refusal(err) == "":
+		return violation("P9", "node %d: snapshot: %v", n.Index(), err)
+	}
+	n.FailStop()
 	return nil
 }
 

@@ -46,6 +46,7 @@ const (
 	DoRestore   Verb = "restore"
 	DoClone     Verb = "clone"
 	DoAway      Verb = "away"
+	DoSnapshot  Verb = "snapshot"
 )
 
 // Op is a write as a client asks for it; what it finds decides what comes of
@@ -78,6 +79,7 @@ const (
 	Unfinal   Deed = "unfinalize"
 	Child     Deed = "child"
 	Large     Deed = "large"
+	Crowd     Deed = "crowd" // more finalizers than two nodes can both keep
 	ServeKind Deed = "serve-kind"
 	DropKind  Deed = "drop-kind"
 )

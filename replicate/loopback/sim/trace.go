@@ -129,6 +129,8 @@ func (t *tracer) disturb(f Fault, rng *rand.Rand) {
 			t.add(Step{Do: DoWait, For: far})
 		}
 		one(DoThaw)
+	case Snapshots:
+		one(DoSnapshot)
 	case LateKinds:
 		t.kinds(n, r)
 	case Restore:
@@ -198,7 +200,7 @@ func (m mix) draw(rng *rand.Rand, o Options) Op {
 	if rng.IntN(2) == 0 {
 		op.Scope = fmt.Sprint("p", rng.IntN(2))
 	}
-	large := rng.IntN(1200) == 0
+	large, crowd := rng.IntN(1200) == 0, rng.IntN(200) == 0
 	switch {
 	case op.Kind == lateKind && !o.Has(LateKinds):
 		op.Kind = noteKind
@@ -208,6 +210,8 @@ func (m mix) draw(rng *rand.Rand, o Options) Op {
 		op.By = controllers()[op.Key%2]
 	case op.Do == Put && large:
 		op.Do = Large
+	case op.Do == Put && crowd:
+		op.Do = Crowd
 	}
 	return op
 }

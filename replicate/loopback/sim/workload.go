@@ -77,6 +77,10 @@ func (c *clients) ask(n *loopback.Node, o *Op) (store.Write, bool) {
 		if o.Serial%2 == 0 { // leave what stands: finalizers, owners, status
 			w.Given = &resource.Given{}
 		}
+	case Crowd:
+		for i := range resource.MaxFinalizers/2 + 8 {
+			w.Resource.Finalizers = append(w.Resource.Finalizers, fmt.Sprintf("example.dev/c%d-%d", o.Serial, i))
+		}
 	case Create:
 		w.CreateOnly = true
 	case Status:
