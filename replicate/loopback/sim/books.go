@@ -151,16 +151,18 @@ func (b *books) compare(w *write, before *resource.Record) {
 	now := registersOf(&w.record)
 	was := map[string]*version{}
 	if before != nil {
-		for _, v := range registersOf(before) {
-			was[v.name] = v
+		old := registersOf(before)
+		for i := range old {
+			was[old[i].name] = &old[i]
 		}
 	}
 	ranked := false
-	for _, v := range now {
-		if old := was[v.name]; old != nil && old.stamp == v.stamp && old.content == v.content {
+	for i := range now {
+		v := &now[i]
+		if old := was[v.name]; old != nil && old.stamp == v.stamp && old.present == v.present {
 			continue
 		}
-		v.write = w
+		v.write, v.content = w, contentOf(&w.record, v.name)
 		w.versions = append(w.versions, v)
 		b.versions[v.register] = append(b.versions[v.register], v)
 		if v.name == desired || v.name == deletion {
@@ -187,16 +189,17 @@ func (b *books) replace(old *version) {
 }
 
 // registersOf lists what a record holds.
-func registersOf(r *resource.Record) (out []*version) {
-	out = append(out, &version{register: register{r.ID, desired}, stamp: r.Desired.Stamp, content: digestOf(r.Desired.Value)})
+func registersOf(r *resource.Record) []version {
+	out := make([]version, 0, 4+len(r.Finalizers))
+	out = append(out, version{register: register{r.ID, desired}, stamp: r.Desired.Stamp})
 	if d := r.Deletion; d != nil {
-		out = append(out, &version{register: register{r.ID, deletion}, stamp: d.Stamp, content: digestOf(d.Value)})
+		out = append(out, version{register: register{r.ID, deletion}, stamp: d.Stamp})
 	}
 	if o := r.Observed; o != nil {
-		out = append(out, &version{register: register{r.ID, observed}, stamp: o.Stamp, content: digestOf(o.Value)})
+		out = append(out, version{register: register{r.ID, observed}, stamp: o.Stamp})
 	}
 	for _, f := range r.Finalizers {
-		out = append(out, &version{
+		out = append(out, version{
 			register: register{r.ID, finalizers + f.Key}, stamp: resource.Stamp{HLC: f.At.HLC, Writer: f.At.Writer},
 			incarnation: f.Incarnation, present: f.Present,
 		})
@@ -204,4 +207,15 @@ func registersOf(r *resource.Record) (out []*version) {
 	return out
 }
 
-func digestOf(v any) [32]byte { return sha256.Sum256(fmt.Append(nil, v)) }
+// contentOf is what a register says, whoever said it and when.
+func contentOf(r *resource.Record, name string) [32]byte {
+	switch {
+	case name == desired:
+		return sha256.Sum256(fmt.Append(nil, r.Desired.Value))
+	case name == deletion && r.Deletion != nil:
+		return sha256.Sum256(fmt.Append(nil, r.Deletion.Value))
+	case name == observed && r.Observed != nil:
+		return sha256.Sum256(fmt.Append(nil, r.Observed.Value))
+	}
+	return [32]byte{}
+}

@@ -18,10 +18,16 @@ type nodeBook struct {
 	snapshot  bool // one was written
 	parked    bool // something was, when last looked at
 	dead      map[resource.ID]bool
+	// fate is what lives returned last, for a log that ended at fateAt.
+	fate   map[resource.ID]fate
+	fateAt uint64
 }
 
+// fate is whether a node knows of a record, and whether it lives there.
+type fate struct{ live, known bool }
+
 func newNodeBook() *nodeBook {
-	return &nodeBook{covered: map[resource.ID]uint64{}, dead: map[resource.ID]bool{}}
+	return &nodeBook{covered: map[resource.ID]uint64{}, dead: map[resource.ID]bool{}, fate: map[resource.ID]fate{}}
 }
 
 // supersedes is P7: a write that was not refused is what a reader sees now.
@@ -195,9 +201,19 @@ func (r *run) bury() error {
 // lives reports whether a record is live on a node, and whether the node knows
 // of it at all.
 func (r *run) lives(n *loopback.Node, id resource.ID) (live, known bool, err error) {
-	rec, err := n.Store.Record(id.String())
-	if errors.Is(err, resource.ErrNotFound) {
-		return false, false, nil
+	book, head := r.seen[n.Index()], n.Store.Head().Seq
+	if head != book.fateAt {
+		clear(book.fate)
+		book.fateAt = head
 	}
-	return err == nil && !dead(&rec), err == nil, err
+	if f, ok := book.fate[id]; ok {
+		return f.live, f.known, nil
+	}
+	rec, err := n.Store.Record(id.String())
+	if err != nil && !errors.Is(err, resource.ErrNotFound) {
+		return false, false, err
+	}
+	f := fate{live: err == nil && !dead(&rec), known: err == nil}
+	book.fate[id] = f
+	return f.live, f.known, nil
 }

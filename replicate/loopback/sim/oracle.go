@@ -143,8 +143,9 @@ func (r *run) joined() error {
 			return err
 		}
 		have := map[string]*version{}
-		for _, v := range registersOf(&rec) {
-			have[v.name] = v
+		all := registersOf(&rec)
+		for i := range all {
+			have[all[i].name] = &all[i]
 		}
 		for _, v := range r.newest(id) {
 			got := have[v.name]
@@ -235,22 +236,21 @@ func (r *run) accounted() error {
 // stands reports whether a version is what its register holds and in effect:
 // of desired and deletion the higher is.
 func stands(r *resource.Record, v *version) bool {
-	var held, other *version
-	for _, have := range registersOf(r) {
-		switch {
-		case have.register == v.register:
-			held = have
-		case have.name == desired && v.name == deletion, have.name == deletion && v.name == desired:
-			other = have
-		}
-	}
-	switch {
-	case held == nil:
+	have, ok := held(r, v.name)
+	if !ok {
 		return false
-	case strings.HasPrefix(v.name, finalizers):
-		return !above(v, held) // a finalizer's later entry says what became of it
 	}
-	return held.stamp.Point() == v.stamp.Point() && (other == nil || !above(other, held))
+	if strings.HasPrefix(v.name, finalizers) {
+		return !above(v, &have) // a finalizer's later entry says what became of it
+	}
+	other, rival := version{}, false
+	switch v.name {
+	case desired:
+		other, rival = held(r, deletion)
+	case deletion:
+		other, rival = held(r, desired)
+	}
+	return have.stamp.Point() == v.stamp.Point() && (!rival || !above(&other, &have))
 }
 
 // twinStands: a version that lost to one of the same content has lost nothing.

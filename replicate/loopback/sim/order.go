@@ -79,12 +79,18 @@ func highest(vs []*version) (safe, all *version) {
 
 // holds reports whether a record's registers are at or above a version.
 func holds(r *resource.Record, v *version) bool {
-	for _, have := range registersOf(r) {
-		if have.register == v.register {
-			return have.stamp == v.stamp || !above(v, have)
+	have, ok := held(r, v.name)
+	return ok && (have.stamp == v.stamp || !above(v, &have))
+}
+
+// held returns what a record holds in one register.
+func held(r *resource.Record, name string) (v version, ok bool) {
+	for _, v := range registersOf(r) {
+		if v.name == name {
+			return v, true
 		}
 	}
-	return false
+	return version{}, false
 }
 
 // dead reports whether a record is a tombstone, from its registers.

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sort"
 	"strings"
@@ -22,7 +23,10 @@ var (
 	shrink = flag.Bool("shrink", true, "shrink what fails")
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // runs are short and small: time matters, memory does not
+	goleak.VerifyTestMain(m)
+}
 
 // TestSim_P2_FleetConverges drives whole fleets through faults, heals them and
 // holds them to every promise that can be seen from outside. It ends with one
