@@ -2,6 +2,7 @@ package loopback
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"driftless.dev/replicate"
@@ -75,6 +76,20 @@ func (n *Node) do(e replicate.Effect) {
 		n.request(e)
 	case replicate.Publish:
 		n.publish(e)
+	case replicate.Answered:
+		n.answered(e.Confirmed)
+	case replicate.Vouch:
+		n.onDisk(func() {
+			v, err := n.Store.Vouch(e.Position)
+			n.step(replicate.Vouched{ID: e.ID, Vouching: v, Err: err})
+		})
+	case replicate.Reincarnate:
+		n.onDisk(func() {
+			n.fleet.count("reincarnated")
+			err := n.Store.Reincarnate(context.Background(), e.How)
+			n.failStop()
+			n.step(replicate.Reincarnated{ID: e.ID, Identity: n.Store.Identity(), Err: err})
+		})
 	case replicate.Apply:
 		n.reader.applying(n, e)
 		n.onDisk(func() { n.apply(e) })
@@ -106,9 +121,24 @@ func (n *Node) apply(e replicate.Apply) {
 		n.reader.applied(n, e)
 	}
 	n.step(replicate.Applied{ID: e.ID, Result: out, Err: err})
-	if n.up {
-		n.step(replicate.Appended{Seq: n.Store.Head().Seq})
+	n.grown()
+}
+
+// grown tells the core of the log's end.
+func (n *Node) grown() {
+	n.step(replicate.Appended{Seq: n.Store.Head().Seq, Identity: n.Store.Identity()})
+}
+
+// answered lets local writes go on: the fleet knows of no newer copy of this
+// node, or nobody was there to say.
+func (n *Node) answered(confirmed bool) {
+	if confirmed {
+		n.fleet.count("past confirmed")
+		n.Store.Confirm()
+		return
 	}
+	n.fleet.count("past unanswered")
+	n.Store.Unanswered()
 }
 
 // FailStop ends a node whose store has failed under the caller's hands.
@@ -122,14 +152,24 @@ func (n *Node) failStop() {
 	}
 }
 
-// Write makes a local write, as the API would.
+// Write makes a local write, as the API would. One that would have to wait for
+// the fleet's answer is refused: nobody waits here.
 func (n *Node) Write(w store.Write) (store.Written, error) {
-	out, err := n.Store.Write(context.Background(), w)
+	out, err := n.Store.Write(impatient{context.Background()}, w)
 	n.failStop()
-	if n.up {
-		n.step(replicate.Appended{Seq: n.Store.Head().Seq})
-	}
+	n.grown()
 	return out, err
+}
+
+// impatient is a context for calls that must not wait: it is over for whoever
+// waits for it, and for nobody else.
+type impatient struct{ context.Context }
+
+// Done is closed.
+func (impatient) Done() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
 }
 
 // passes decides whether a message from one place gets to another.
@@ -201,8 +241,9 @@ func (n *Node) served(e replicate.Request, to *Node, life uint64) {
 	f := n.fleet
 	data, err := to.resp.Serve(context.Background(), e.Verb, e.Data)
 	to.failStop()
-	if to.up {
-		to.step(replicate.Appended{Seq: to.Store.Head().Seq})
+	to.grown()
+	if errors.Is(err, replicate.ErrSilent) {
+		return
 	}
 	if e.ID != 0 && n.up && n.life == life && to.up && f.passes(to.index, n.index) {
 		for range f.copies(to.index, n.index) {

@@ -35,6 +35,11 @@ type Options struct {
 	Streamless bool
 	// SyncInterval and MaxClockOffset are every node's.
 	SyncInterval, MaxClockOffset time.Duration
+	// CollectAge and CollectEvery are every node's; 0 is the default.
+	CollectAge, CollectEvery time.Duration
+	// Rejoin lets a node that is older than what the fleet has collected
+	// re-bootstrap by itself.
+	Rejoin bool
 	// Schemas compiles what kinds ask for; nil is the default compiler.
 	Schemas resource.SchemaCompiler
 }

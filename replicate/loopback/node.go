@@ -40,6 +40,7 @@ type Node struct {
 	slow, busy time.Duration
 	wake       time.Duration
 	reader     reader
+	rosterAt   uint64 // the log's end when the roster was last looked at
 	// past sums the counters of earlier lives.
 	past replicate.Counters
 }
@@ -68,10 +69,15 @@ func (n *Node) Start() (err error) {
 	if n.Store, err = store.Open(n.disk, cfg); err != nil {
 		return fmt.Errorf("start node %d: %w", n.index, err)
 	}
+	members, err := n.roster()
+	if err != nil {
+		return fmt.Errorf("start node %d: %w", n.index, err)
+	}
 	boot := f.source("boot", n.index, life)
 	n.core, err = replicate.LoadCore(n.Store, replicate.Config{
 		Fleet: f.wire, Name: fmt.Sprint("n", n.index), Boot: boot.Uint64(), Seed: boot.Uint64(),
 		SyncInterval: f.opts.SyncInterval, MaxClockOffset: f.opts.MaxClockOffset,
+		CollectAge: f.opts.CollectAge, CollectEvery: f.opts.CollectEvery, Rejoin: f.opts.Rejoin, Members: len(members) - 1,
 	})
 	if err != nil {
 		return fmt.Errorf("start node %d: %w", n.index, err)
@@ -81,8 +87,11 @@ func (n *Node) Start() (err error) {
 	if _, err := n.place(); err != nil {
 		return err
 	}
+	n.core.SetRoster(members)
 	n.connect(true)
-	n.step(replicate.Appended{Seq: n.Store.Head().Seq})
+	n.grown()
+	n.rosterAt = 0
+	n.keepMember()
 	return nil
 }
 
@@ -208,6 +217,8 @@ func sum(a, b replicate.Counters) replicate.Counters {
 		OwnClones: a.OwnClones + b.OwnClones, Heartbeats: a.Heartbeats + b.Heartbeats,
 		ForeignHeartbeats: a.ForeignHeartbeats + b.ForeignHeartbeats, Sessions: sessions,
 		Pulled: a.Pulled + b.Pulled, Pushed: a.Pushed + b.Pushed,
+		Gone: a.Gone + b.Gone, Held: a.Held + b.Held, Forks: a.Forks + b.Forks, Rollbacks: a.Rollbacks + b.Rollbacks,
+		FloorRaises: a.FloorRaises + b.FloorRaises, Bootstraps: a.Bootstraps + b.Bootstraps,
 	}
 }
 

@@ -45,7 +45,7 @@ func (f *Fleet) Accepted(incarnation resource.ID, seq uint64) bool {
 // publish carries a message to the stream and its ack back.
 func (n *Node) publish(e replicate.Publish) {
 	f := n.fleet
-	origin := n.Store.Identity().Incarnation
+	origin := e.Origin
 	if f.opts.Streamless || f.cut[[2]int{n.index, streamNode}] {
 		f.count("publish unanswered")
 		n.later(ackTimeout, func() { n.step(replicate.Published{ID: e.ID, Err: replicate.ErrDisconnected}) })

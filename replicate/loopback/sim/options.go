@@ -133,6 +133,7 @@ func (o Options) world(schemas resource.SchemaCompiler) loopback.Options {
 		Nodes: o.Nodes, SyncInterval: syncInterval, MaxClockOffset: clockOffset, Schemas: schemas,
 		Drop: rate(Drop, 0.4), Duplicate: rate(Duplicate, 0.4), StreamLoss: rate(StreamLoss, 0.5), StreamDuplicate: rate(StreamTwice, 0.4),
 		MaxDelay: time.Duration(1+rng.IntN(300)) * time.Millisecond, Streamless: o.Has(Streamless),
+		CollectAge: time.Duration(1+rng.IntN(8)) * time.Second, CollectEvery: 3 * time.Second, Rejoin: rng.IntN(2) == 0,
 	}
 	if o.Has(LongWay) {
 		w.MaxDelay = longWay
