@@ -33,8 +33,11 @@ type version struct {
 	present     bool
 	content     [32]byte
 	write       *write
-	// replaced: some write was made by who had it in view.
-	replaced bool
+	// acked: a client was told of it, under this name or an earlier one.
+	acked bool
+	// replaced: some write was made by who had it in view. renamed: its node
+	// issued it anew, under another incarnation.
+	replaced, renamed bool
 	// gone: a restore destroyed the last trace of it.
 	gone bool
 }
@@ -48,14 +51,30 @@ type write struct {
 	hlc         hlc.Timestamp
 	record      resource.Record
 	versions    []*version
+	prev        *write // of the same incarnation
 	// acked: a client was told. One that was not may or may not have happened.
 	acked bool
+}
+
+// dot names an event. A clone's, or a rolled back node's, may carry a dot that
+// another event carries too, until it is settled: the hash tells them apart.
+type dot struct {
+	incarnation resource.ID
+	seq         uint64
+	hash        [32]byte
+}
+
+// branch is one node's chain of one incarnation.
+type branch struct {
+	node        int
+	incarnation resource.ID
 }
 
 // books are the run's own record of what was written.
 type books struct {
 	writes   []*write
-	chains   map[resource.ID][]*write // by incarnation, in order
+	chains   map[branch][]*write
+	byDot    map[dot]*write
 	versions map[register][]*version
 	records  []resource.ID // in order of their first write
 	known    map[resource.ID][]*write
@@ -64,7 +83,7 @@ type books struct {
 }
 
 func newBooks() *books {
-	return &books{chains: map[resource.ID][]*write{}, versions: map[register][]*version{}, known: map[resource.ID][]*write{}, read: map[int]uint64{}, keys: map[resource.ID]map[string]bool{}}
+	return &books{chains: map[branch][]*write{}, byDot: map[dot]*write{}, versions: map[register][]*version{}, known: map[resource.ID][]*write{}, read: map[int]uint64{}, keys: map[resource.ID]map[string]bool{}}
 }
 
 // catchUp enters the own events of a node that the books do not have: after an
@@ -87,20 +106,13 @@ func (b *books) catchUp(n *loopback.Node, acked bool) error {
 		after = last
 		b.read[n.Index()] = last
 		for i := range found {
-			if ev := found[i].Event; ev != nil && b.news(ev) {
+			if ev := found[i].Event; ev != nil && ev.Seq > uint64(len(b.chains[branch{n.Index(), ev.Incarnation}])) {
 				if err := b.enter(n, &found[i], acked); err != nil {
 					return err
 				}
 			}
 		}
 	}
-}
-
-// news reports whether the books lack an event. One that they have under its
-// dot is the same, or whoever checks the vector will say that it is not.
-func (b *books) news(ev *resource.Event) bool {
-	chain := b.chains[ev.Incarnation]
-	return ev.Seq > uint64(len(chain))
 }
 
 // enter notes one event, and holds it to the chain of its incarnation.
@@ -110,10 +122,12 @@ func (b *books) enter(n *loopback.Node, e *store.Entry, acked bool) error {
 		node: n.Index(), incarnation: ev.Incarnation, seq: ev.Seq, logSeq: e.Seq, hash: ev.Hash(), hlc: ev.HLC,
 		record: e.Record, acked: acked,
 	}
-	chain := b.chains[ev.Incarnation]
+	own := branch{n.Index(), ev.Incarnation}
+	chain := b.chains[own]
 	var prev write
 	if len(chain) > 0 {
-		prev = *chain[len(chain)-1]
+		w.prev = chain[len(chain)-1]
+		prev = *w.prev
 	}
 	switch {
 	case ev.Seq != prev.seq+1:
@@ -129,7 +143,8 @@ func (b *books) enter(n *loopback.Node, e *store.Entry, acked bool) error {
 			return err
 		}
 	}
-	b.chains[ev.Incarnation] = append(chain, w)
+	b.chains[own] = append(chain, w)
+	b.byDot[dot{ev.Incarnation, ev.Seq, w.hash}] = w
 	b.writes = append(b.writes, w)
 	id := w.record.ID
 	if len(b.known[id]) == 0 {
@@ -162,7 +177,10 @@ func (b *books) compare(w *write, before *resource.Record) {
 		if old := was[v.name]; old != nil && old.stamp == v.stamp && old.present == v.present {
 			continue
 		}
-		v.write, v.content = w, contentOf(&w.record, v.name)
+		v.write, v.content, v.acked = w, contentOf(&w.record, v.name), w.acked
+		if old := was[v.name]; old != nil && old.stamp.HLC == v.stamp.HLC {
+			b.rename(old, v)
+		}
 		w.versions = append(w.versions, v)
 		b.versions[v.register] = append(b.versions[v.register], v)
 		if v.name == desired || v.name == deletion {
@@ -175,6 +193,32 @@ func (b *books) compare(w *write, before *resource.Record) {
 		b.replace(was[desired])
 		b.replace(was[deletion])
 	}
+}
+
+// rename follows a write that its node issued anew.
+func (b *books) rename(old, v *version) {
+	for _, o := range b.versions[old.register] {
+		if o.stamp.Point() == old.stamp.Point() {
+			o.renamed, v.acked = true, v.acked || o.acked
+		}
+	}
+}
+
+// fork gives a node a copy of another's chains, as a copied directory does;
+// with from the node itself, cut to what its log holds.
+func (b *books) fork(from, to *loopback.Node) {
+	id, own := to.Store.Identity(), to.Store.Head().Own.Seq
+	for _, w := range b.writes {
+		br := branch{from.Index(), w.incarnation}
+		if chain := b.chains[br]; len(chain) > 0 && chain[0] == w { // once per chain
+			keep := uint64(len(chain))
+			if w.incarnation == id.Incarnation {
+				keep = min(keep, own)
+			}
+			b.chains[branch{to.Index(), w.incarnation}] = append([]*write(nil), chain[:keep]...)
+		}
+	}
+	b.read[to.Index()] = 0
 }
 
 func (b *books) replace(old *version) {

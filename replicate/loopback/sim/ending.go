@@ -3,31 +3,7 @@ package sim
 import (
 	"fmt"
 	"time"
-
-	"driftless.dev/resource"
 )
-
-// collected reports whether a version went with a record that was collected:
-// its highest deletion stands above everything else that was written.
-func (r *run) collected(id resource.ID, v *version) bool {
-	d, _ := highest(r.books.versions[register{id, deletion}])
-	w, _ := highest(r.books.versions[register{id, desired}])
-	return d != nil && w != nil && !rankedAbove(w.stamp, d.stamp) && (v == d || v.name == observed || v.name != desired && v.name != deletion)
-}
-
-// collectedRightly: a record that no node holds any more was dead.
-func (r *run) collectedRightly(id resource.ID) error {
-	d, _ := highest(r.books.versions[register{id, deletion}])
-	w, _ := highest(r.books.versions[register{id, desired}])
-	switch {
-	case w == nil:
-		return nil // all of it was destroyed, or nobody was told of it
-	case d == nil || rankedAbove(w.stamp, d.stamp):
-		return violation("P5", "record %s is nowhere and was not deleted", w.write.record.Name)
-	}
-	r.reached["collected"]++
-	return nil
-}
 
 // result sums up a run that held.
 func (r *run) result() Result {
@@ -46,6 +22,13 @@ func (r *run) result() Result {
 		r.reached["publish failed"] += c.PublishFailures
 		r.reached["pulled"] += c.Pulled
 		r.reached["pushed"] += c.Pushed
+		r.reached["collected: refused as gone"] += c.Gone
+		r.reached["event held"] += c.Held
+		r.reached["fork settled"] += c.Forks
+		r.reached["rollback settled"] += c.Rollbacks
+		r.reached["floor raised"] += c.FloorRaises
+		r.reached["bootstrapped"] += c.Bootstraps
+		r.reached["clone heard"] += c.OwnClones
 		for result, times := range c.Sessions {
 			r.reached["session: "+result] += times
 		}

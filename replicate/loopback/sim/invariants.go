@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"strings"
 
 	"driftless.dev/replicate/loopback"
 	"driftless.dev/resource"
@@ -11,13 +10,15 @@ import (
 // nodeBook is how far a node was checked, so that every check looks at what is
 // new alone.
 type nodeBook struct {
-	covered   map[resource.ID]uint64 // by incarnation: found to be in the state
-	published int                    // own events found to be in the stream
-	restored  bool
-	down      bool // and its log was read since
-	snapshot  bool // one was written
-	parked    bool // something was, when last looked at
-	dead      map[resource.ID]bool
+	covered   map[resource.ID]*write // by incarnation: found to be in the state up to here
+	published int                    // own events found to be in the stream,
+	// of this incarnation
+	incarnation resource.ID
+	restored    bool
+	down        bool // and its log was read since
+	snapshot    bool // one was written
+	parked      bool // something was, when last looked at
+	dead        map[resource.ID]bool
 	// fate is what lives returned last, for a log that ended at fateAt.
 	fate   map[resource.ID]fate
 	fateAt uint64
@@ -27,12 +28,12 @@ type nodeBook struct {
 type fate struct{ live, known bool }
 
 func newNodeBook() *nodeBook {
-	return &nodeBook{covered: map[resource.ID]uint64{}, dead: map[resource.ID]bool{}, fate: map[resource.ID]fate{}}
+	return &nodeBook{covered: map[resource.ID]*write{}, dead: map[resource.ID]bool{}, fate: map[resource.ID]fate{}}
 }
 
 // supersedes is P7: a write that was not refused is what a reader sees now.
 func (r *run) supersedes(n *loopback.Node, o *Op, got resource.Resource) error {
-	chain := r.books.chains[n.Store.Identity().Incarnation]
+	chain := r.books.chains[branch{n.Index(), n.Store.Identity().Incarnation}]
 	w := chain[len(chain)-1]
 	switch o.Do {
 	case Put, Large, CAS, Create, Child, Claim:
@@ -51,7 +52,7 @@ func (r *run) supersedes(n *loopback.Node, o *Op, got resource.Resource) error {
 // durable is P1: what a node acknowledged is there after a restart.
 func (r *run) durable(n *loopback.Node) error {
 	id, head := n.Store.Identity(), n.Store.Head()
-	for _, w := range r.books.chains[id.Incarnation] {
+	for _, w := range r.books.chains[branch{n.Index(), id.Incarnation}] {
 		if w.acked && w.node == n.Index() && w.seq > head.Own.Seq {
 			return violation("P1", "node %d acknowledged event %d and came back with %d", n.Index(), w.seq, head.Own.Seq)
 		}
@@ -71,7 +72,7 @@ func (r *run) cheap() error {
 		id, head := n.Store.Identity(), n.Store.Head()
 		down := !n.Up() && !r.seen[n.Index()].down
 		r.seen[n.Index()].down = !n.Up()
-		if down || uint64(len(r.books.chains[id.Incarnation])) < head.Own.Seq {
+		if down || uint64(len(r.books.chains[branch{n.Index(), id.Incarnation}])) < head.Own.Seq {
 			// A commit of which nobody was told, or events that the node issued anew.
 			if err := r.books.catchUp(n, false); err != nil {
 				return err
@@ -98,29 +99,36 @@ func (r *run) vectorTrue(n *loopback.Node) error {
 	book := r.seen[n.Index()]
 	vector := n.Store.Summary().Vector
 	for _, inc := range vector.Incarnations() {
-		chain := r.books.chains[inc]
 		p := vector[inc]
-		if p.Seq > uint64(len(chain)) {
-			return violation("vector", "node %d covers %d events of %s, which wrote %d", n.Index(), p.Seq, inc, len(chain))
+		w := r.books.byDot[dot{inc, p.Seq, p.Hash}]
+		if w == nil {
+			return violation("vector", "node %d covers event %s/%d, which nobody wrote so", n.Index(), inc, p.Seq)
 		}
-		if w := chain[p.Seq-1]; w.hash != p.Hash || w.hlc != p.HLC {
-			return violation("vector", "node %d covers event %s/%d, but not the one that was written", n.Index(), inc, p.Seq)
+		if w.hlc != p.HLC {
+			return violation("vector", "node %d covers event %s/%d at %s, it was written at %s", n.Index(), inc, p.Seq, p.HLC, w.hlc)
 		}
-		for _, w := range chain[min(book.covered[inc], p.Seq):p.Seq] {
-			rec, err := n.Store.Record(w.record.ID.String())
-			if err != nil && !errors.Is(err, resource.ErrNotFound) {
+		for ; w != nil && w != book.covered[inc]; w = w.prev {
+			if err := r.includes(n, w); err != nil {
 				return err
 			}
-			for _, v := range w.versions {
-				if r.crowded(v.id) && strings.HasPrefix(v.name, finalizers) {
-					continue
-				}
-				if err != nil || !holds(&rec, v) {
-					return violation("vector", "node %d covers event %s/%d and does not hold its %s of %s", n.Index(), inc, w.seq, v.name, w.record.Name)
-				}
-			}
 		}
-		book.covered[inc] = max(book.covered[inc], p.Seq)
+		book.covered[inc] = r.books.byDot[dot{inc, p.Seq, p.Hash}]
+	}
+	return nil
+}
+
+func (r *run) includes(n *loopback.Node, w *write) error {
+	rec, err := n.Store.Record(w.record.ID.String())
+	here := &rec
+	if errors.Is(err, resource.ErrNotFound) {
+		here = nil
+	} else if err != nil {
+		return err
+	}
+	for _, v := range w.versions {
+		if !r.books.included(here, v) {
+			return violation("vector", "node %d covers event %s/%d and does not hold its %s of %s", n.Index(), w.incarnation, w.seq, v.name, w.record.Name)
+		}
 	}
 	return nil
 }
@@ -132,7 +140,10 @@ func (r *run) publishedTrue(n *loopback.Node) error {
 	}
 	book, published := r.seen[n.Index()], n.Status().Published
 	inc := n.Store.Identity().Incarnation
-	chain := r.books.chains[inc]
+	chain := r.books.chains[branch{n.Index(), inc}]
+	if inc != book.incarnation {
+		book.incarnation, book.published = inc, 0
+	}
 	for book.published < len(chain) && chain[book.published].logSeq <= published {
 		w := chain[book.published]
 		if !r.f.Accepted(inc, w.seq) && len(w.record.Desired.Value.Spec) < 100<<10 {

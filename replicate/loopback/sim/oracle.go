@@ -34,8 +34,14 @@ func (r *run) afterwards() error {
 			return err
 		}
 	}
+	if err := r.operate(); err != nil {
+		return err
+	}
 	if err := r.converge(); err != nil {
 		return err
+	}
+	for i := range r.seen {
+		r.seen[i].restored = false // it is like the others now
 	}
 	if err := r.cheap(); err != nil {
 		return err
@@ -45,6 +51,42 @@ func (r *run) afterwards() error {
 	}
 	for _, check := range []func() error{r.sound, r.identical, r.joined, r.accounted, r.names, r.figures, r.rebuilt} {
 		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operate does what is left to people: readmit who was taken off the roster,
+// let a node rejoin that is older than what was collected, give a clone a name
+// of its own. What it takes to notice is part of the bound.
+func (r *run) operate() error {
+	for range 6 {
+		r.f.Run(6*time.Second, nil)
+		quiet := true
+		for _, n := range r.f.Nodes() {
+			st := n.Status()
+			switch {
+			case st.Cloned:
+				r.reached["clone reidentified"]++
+				if err := n.Reidentify(r.cloned); err != nil {
+					return violation("P1", "node %d: reidentify: %v", n.Index(), err)
+				}
+			case st.Stale != "":
+				r.reached["stale until allowed"]++
+				if err := n.AllowRejoin(); err != nil {
+					return violation("P4", "node %d: allow rejoin: %v", n.Index(), err)
+				}
+			default:
+				if err := n.Readmit(); err != nil && refusal(err) == "" {
+					return violation("unexpected", "node %d: readmit: %v", n.Index(), err)
+				} else if err == nil {
+					continue
+				}
+			}
+			quiet = false
+		}
+		if err := r.cheap(); err != nil || quiet {
 			return err
 		}
 	}
@@ -61,8 +103,7 @@ func (r *run) converge() error {
 	for r.f.Now() < start+bound {
 		if r.f.Run(100*time.Millisecond, nil); r.agreed() {
 			r.reached["agreed"] = uint64(r.f.Now() - start)
-			r.f.Run(r.o.settle(), nil)
-			return nil
+			return r.settle()
 		}
 	}
 	text := ""
@@ -73,13 +114,21 @@ func (r *run) converge() error {
 	return violation("liveness", "no agreement %s after the heal%s", bound, text)
 }
 
-// settle is what the last heartbeats and acknowledgements take, those that are
-// long under way included.
-func (o Options) settle() time.Duration {
-	if o.Has(LongWay) {
-		return longWay + 4*time.Second
+// settle waits until the agreement lasts: collection goes on for a while, and
+// the last heartbeats and acknowledgements are under way.
+func (r *run) settle() error {
+	pause := 4 * time.Second
+	if r.o.Has(LongWay) {
+		pause += longWay
 	}
-	return 4 * time.Second
+	for range 20 {
+		root := r.f.Nodes()[0].Store.Summary().Super
+		r.f.Run(pause, nil)
+		if r.agreed() && r.f.Nodes()[0].Store.Summary().Super == root {
+			return nil
+		}
+	}
+	return violation("liveness", "the fleet agrees and comes apart again, though nobody writes")
 }
 
 func (r *run) agreed() bool {
@@ -133,45 +182,26 @@ func (r *run) identical() error {
 func (r *run) joined() error {
 	for _, id := range r.books.records {
 		rec, err := r.f.Nodes()[0].Store.Record(id.String())
+		here := &rec
 		if errors.Is(err, resource.ErrNotFound) {
-			if err := r.collectedRightly(id); err != nil {
-				return err
-			}
-			continue
-		}
-		if err != nil {
+			here = nil
+			r.reached["collected"]++
+		} else if err != nil {
 			return err
 		}
-		have := map[string]*version{}
-		all := registersOf(&rec)
-		for i := range all {
-			have[all[i].name] = &all[i]
-		}
 		for _, v := range r.newest(id) {
-			got := have[v.name]
-			if got == nil && r.crowded(id) && strings.HasPrefix(v.name, finalizers) {
+			if r.books.included(here, v) {
 				continue
 			}
-			if got == nil {
-				return violation("P5", "record %s: %s was written at %s and is nowhere", rec.Name, v.name, v.stamp.Point())
+			promise := "P5"
+			if have, ok := held(&rec, v.name); ok && v.stamp.Actor == resource.Human && have.stamp.Actor != resource.Human {
+				promise = "P5 person"
 			}
-			if got.stamp == v.stamp {
-				continue
-			}
-			if above(v, got) {
-				promise := "P5"
-				if v.stamp.Actor == resource.Human && got.stamp.Actor != resource.Human {
-					promise = "P5 person"
-				}
-				return violation(promise, "record %s: %s stands at %s, and %s was written above it", rec.Name, v.name, got.stamp.Point(), v.stamp.Point())
-			}
+			return violation(promise, "record %s: %s was written at %s by %s, nothing stands above it, and it is not there", v.write.record.Name, v.name, v.stamp.Point(), v.stamp.Actor)
 		}
 	}
 	return nil
 }
-
-// crowded reports whether a record had more finalizers than one may keep.
-func (r *run) crowded(id resource.ID) bool { return len(r.books.keys[id]) > resource.MaxFinalizers }
 
 // newest lists the highest acknowledged version of each of a record's
 // registers that nothing destroyed, in order of first writing.
@@ -202,28 +232,30 @@ func (r *run) accounted() error {
 		}
 		for i := range rows {
 			l := &rows[i]
-			reg := register{l.Record.ID, l.Register}
-			if listed[reg] == nil {
-				listed[reg] = map[resource.Point]bool{}
+			lost := []version{{register: register{l.Record.ID, l.Register}, stamp: l.Stamp}}
+			if l.Reason == "collected" { // the record as a whole was set aside
+				lost = registersOf(&l.Record)
 			}
-			if !listed[reg][l.Stamp.Point()] {
-				listed[reg][l.Stamp.Point()] = true
-				r.reached["ledger: "+string(l.Reason)]++
+			r.reached["ledger: "+string(l.Reason)]++
+			for _, v := range lost {
+				if listed[v.register] == nil {
+					listed[v.register] = map[resource.Point]bool{}
+				}
+				listed[v.register][v.stamp.Point()] = true
 			}
 		}
 	}
 	for _, id := range r.books.records {
 		rec, err := r.f.Nodes()[0].Store.Record(id.String())
-		gone := errors.Is(err, resource.ErrNotFound)
-		if err != nil && !gone {
+		here := &rec
+		if errors.Is(err, resource.ErrNotFound) {
+			here = nil
+		} else if err != nil {
 			return err
 		}
 		for _, w := range r.books.known[id] {
 			for _, v := range w.versions {
-				if !w.acked || v.gone || v.replaced || listed[v.register][v.stamp.Point()] || !gone && stands(&rec, v) || r.twinStands(&rec, gone, v, listed) {
-					continue
-				}
-				if gone && r.collected(id, v) || r.crowded(id) && strings.HasPrefix(v.name, finalizers) && !v.present {
+				if !v.acked || v.gone || v.renamed || r.told(here, v, listed) || r.twinTold(here, v, listed) {
 					continue
 				}
 				return violation("P5", "record %s: the write of %s at %s on node %d is not there, was not knowingly replaced and is in no ledger", w.record.Name, v.name, v.stamp.Point(), w.node)
@@ -231,6 +263,24 @@ func (r *run) accounted() error {
 		}
 	}
 	return nil
+}
+
+// told reports whether somebody can find out what became of a version: it
+// stands, was knowingly replaced, is listed, or ended with its record.
+func (r *run) told(here *resource.Record, v *version, listed map[register]map[resource.Point]bool) bool {
+	if v.replaced || listed[v.register][v.stamp.Point()] || here != nil && stands(here, v) {
+		return true
+	}
+	if strings.HasPrefix(v.name, finalizers) {
+		return r.books.included(here, v) && (!v.present || r.books.swept(v))
+	}
+	before := resource.Point{}
+	if here != nil {
+		before = here.Creation.Point()
+	}
+	// What was collected is told by the deletion itself; that it stood above
+	// the write, and did not know of it, has to be listed like any other loss.
+	return v.name == deletion && r.books.ended(v, before) || v.name == observed && r.books.ended(v, before)
 }
 
 // stands reports whether a version is what its register holds and in effect:
@@ -253,10 +303,10 @@ func stands(r *resource.Record, v *version) bool {
 	return have.stamp.Point() == v.stamp.Point() && (!rival || !above(&other, &have))
 }
 
-// twinStands: a version that lost to one of the same content has lost nothing.
-func (r *run) twinStands(rec *resource.Record, gone bool, v *version, listed map[register]map[resource.Point]bool) bool {
+// twinTold: a version that lost to one of the same content has lost nothing.
+func (r *run) twinTold(here *resource.Record, v *version, listed map[register]map[resource.Point]bool) bool {
 	for _, t := range r.books.versions[v.register] {
-		if t != v && t.content == v.content && (t.replaced || listed[t.register][t.stamp.Point()] || !gone && stands(rec, t)) {
+		if t != v && t.content == v.content && r.told(here, t, listed) {
 			return true
 		}
 	}
@@ -335,8 +385,8 @@ func (r *run) figures() error {
 		if !st.Ready {
 			return violation("figures", "node %d is not ready in a healed fleet: %s", n.Index(), st.Waiting)
 		}
-		if len(st.Peers) != r.o.Nodes-1 {
-			return violation("figures", "node %d knows of %d others, there are %d", n.Index(), len(st.Peers), r.o.Nodes-1)
+		if len(st.Peers) != len(r.f.Nodes())-1 {
+			return violation("figures", "node %d knows of %d others, there are %d", n.Index(), len(st.Peers), len(r.f.Nodes())-1)
 		}
 		for i := range st.Peers {
 			if err := r.figuresOf(n, &st.Peers[i], own); err != nil {

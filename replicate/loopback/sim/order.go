@@ -70,17 +70,11 @@ func highest(vs []*version) (safe, all *version) {
 		if all == nil || above(v, all) {
 			all = v
 		}
-		if !v.gone && v.write.acked && (safe == nil || above(v, safe)) {
+		if !v.gone && !v.renamed && v.acked && (safe == nil || above(v, safe)) {
 			safe = v
 		}
 	}
 	return safe, all
-}
-
-// holds reports whether a record's registers are at or above a version.
-func holds(r *resource.Record, v *version) bool {
-	have, ok := held(r, v.name)
-	return ok && (have.stamp == v.stamp || !above(v, &have))
 }
 
 // held returns what a record holds in one register.

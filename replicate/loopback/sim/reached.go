@@ -77,7 +77,7 @@ func (r *run) noteQuarantine(n *loopback.Node) error {
 		}
 		in := true
 		for _, v := range registersOf(&refused) {
-			in = in && holds(&rec, &v)
+			in = in && r.books.included(&rec, &v)
 		}
 		if in {
 			r.reached["quarantine left"]++

@@ -30,7 +30,8 @@ type run struct {
 	buried  map[resource.ID]int
 	reached map[string]uint64
 	acked   int
-	skewed  bool // some clock was over the bound
+	skewed  bool   // some clock was over the bound
+	cloned  uint64 // own events that a clone shares with its original
 }
 
 // Run carries out a run. An error is always a *Failure.
@@ -87,6 +88,9 @@ func (r *run) all(steps []Step, schemas resource.SchemaCompiler) (at int, err er
 func (r *run) begin() error {
 	for _, n := range r.f.Nodes() {
 		r.seen = append(r.seen, newNodeBook())
+		if err := r.books.catchUp(n, false); err != nil { // what it said of itself
+			return err
+		}
 		for _, k := range kinds()[:2] {
 			if err := r.write(n, &Op{Do: ServeKind, By: "agent", Kind: k.Name}); err != nil {
 				return err
@@ -216,9 +220,12 @@ func (r *run) restore(n *loopback.Node) error {
 	r.reached["fault: restore"]++
 	r.seen[n.Index()] = newNodeBook()
 	r.seen[n.Index()].restored = true
-	delete(r.books.read, n.Index())
 	if err := n.Start(); err != nil {
 		return violation("P1", "node %d does not start from its backup: %v", n.Index(), err)
+	}
+	r.books.fork(n, n)
+	if err := r.books.catchUp(n, false); err != nil {
+		return err
 	}
 	return r.mourn()
 }
@@ -228,12 +235,29 @@ func (r *run) clone(n *loopback.Node) error {
 		return nil // one at a time
 	}
 	r.reached["fault: clone"]++
-	_, err := n.Clone()
+	c, err := n.Clone()
+	if err != nil {
+		return violation("P1", "node %d: its copy does not start: %v", n.Index(), err)
+	}
 	r.seen = append(r.seen, newNodeBook())
-	return err
+	r.seen[c.Index()].restored = true
+	r.books.fork(n, c)
+	r.cloned = c.Store.Head().Own.Seq
+	return nil
 }
 
-func (r *run) away(n *loopback.Node) error { return r.disturb(n, &Step{Do: DoCrash, Node: n.Index()}) }
+// away ends a node, and the others go on without it: a person takes it off the
+// roster, and what it has not seen may be collected.
+func (r *run) away(n *loopback.Node) error {
+	n.Crash()
+	for _, m := range r.f.Nodes() {
+		if m != n && m.Answers() && m.Evict(n) == nil {
+			r.reached["fault: evicted"]++
+			break
+		}
+	}
+	return nil
+}
 
 // write makes a client's write and enters what came of it.
 func (r *run) write(n *loopback.Node, o *Op) error {
@@ -262,7 +286,7 @@ func (r *run) write(n *loopback.Node, o *Op) error {
 	if err := r.books.catchUp(n, true); err != nil {
 		return err
 	}
-	if chain := r.books.chains[out.Incarnation]; out.OriginSeq == 0 || out.OriginSeq != uint64(len(chain)) {
+	if chain := r.books.chains[branch{n.Index(), out.Incarnation}]; out.OriginSeq == 0 || out.OriginSeq != uint64(len(chain)) {
 		return violation("P1", "node %d acknowledged event %d, which its log does not have", n.Index(), out.OriginSeq)
 	}
 	return r.supersedes(n, o, out.Resource)

@@ -143,6 +143,7 @@ func (t *tracer) disturb(f Fault, rng *rand.Rand) {
 		one(DoClone)
 	case Away:
 		one(DoAway)
+		t.add(Step{Do: DoWait, For: far})
 	}
 }
 

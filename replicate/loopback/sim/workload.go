@@ -170,6 +170,7 @@ func refusals() map[string]error {
 		"outranked": resource.ErrOutranked, "fenced": resource.ErrFenced, "conflict": resource.ErrConflict, "exists": resource.ErrExists,
 		"not found": resource.ErrNotFound, "invalid": resource.ErrInvalid, "owner": resource.ErrOwnerConflict, "parked": resource.ErrParked,
 		"in use": resource.ErrInUse, "no space": store.ErrNoSpace, "failed": store.ErrFailed, "clock": replicate.ErrClock,
+		"unconfirmed": store.ErrUnconfirmed, "cloned": replicate.ErrCloned,
 	}
 }
 
@@ -179,7 +180,7 @@ func refusal(err error) string {
 	all := refusals()
 	// The most particular first: an owner's conflict is a conflict too.
 	for _, name := range []string{
-		"owner", "outranked", "fenced", "exists", "parked", "in use", "no space", "failed", "clock", "not found", "conflict", "invalid",
+		"unconfirmed", "cloned", "owner", "outranked", "fenced", "exists", "parked", "in use", "no space", "failed", "clock", "not found", "conflict", "invalid",
 	} {
 		if errors.Is(err, all[name]) {
 			return name
