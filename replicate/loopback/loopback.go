@@ -146,6 +146,12 @@ func (f *Fleet) Heal() {
 	}
 }
 
+// Weather makes the network and the stream as bad as the options say.
+func (f *Fleet) Weather(o Options) {
+	f.opts.Drop, f.opts.Duplicate, f.opts.StreamLoss, f.opts.StreamDuplicate = o.Drop, o.Duplicate, o.StreamLoss, o.StreamDuplicate
+	f.opts.MaxDelay = o.MaxDelay
+}
+
 // Calm ends every loss, repetition and long way of messages.
 func (f *Fleet) Calm() {
 	f.opts.Drop, f.opts.Duplicate, f.opts.StreamLoss, f.opts.StreamDuplicate = 0, 0, 0, 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"time"
 
 	"driftless.dev/hlc"
@@ -69,7 +70,7 @@ func (n *Node) Start() (err error) {
 	if n.Store, err = store.Open(n.disk, cfg); err != nil {
 		return fmt.Errorf("start node %d: %w", n.index, err)
 	}
-	members, err := n.roster()
+	members, err := n.Roster()
 	if err != nil {
 		return fmt.Errorf("start node %d: %w", n.index, err)
 	}
@@ -90,7 +91,7 @@ func (n *Node) Start() (err error) {
 	n.core.SetRoster(members)
 	n.connect(true)
 	n.grown()
-	n.rosterAt = 0
+	n.rosterAt = math.MaxUint64 // never looked
 	n.keepMember()
 	return nil
 }

@@ -3,6 +3,7 @@ package loopback
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -25,18 +26,18 @@ type memberSpec struct {
 func (n *Node) keepMember() {
 	if head := n.Store.Head().Seq; head != n.rosterAt {
 		n.rosterAt = head
-		if ids, err := n.roster(); err == nil {
+		if ids, err := n.Roster(); err == nil {
 			n.core.SetRoster(ids)
 		}
 		if !n.sayMember() {
-			n.rosterAt = 0 // refused, for now
+			n.rosterAt = math.MaxUint64 // refused, for now
 		}
 	}
 	n.later(memberPause, n.keepMember)
 }
 
-// roster lists the live members, this one included.
-func (n *Node) roster() ([]resource.ID, error) {
+// Roster lists the live members, this one included.
+func (n *Node) Roster() ([]resource.ID, error) {
 	own := n.Store.Identity().Instance
 	ids := []resource.ID{own}
 	rows, err := n.Store.List(context.Background(), resource.MemberKind, resource.Scope{}, nil)

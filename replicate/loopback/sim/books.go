@@ -56,6 +56,17 @@ type write struct {
 	acked bool
 }
 
+// deletes reports whether the write stamped a deletion too: a put of a record
+// that is terminating does.
+func (w *write) deletes(p resource.Point) bool {
+	for _, v := range w.versions {
+		if v.name == deletion && v.stamp.Point() == p {
+			return true
+		}
+	}
+	return false
+}
+
 // dot names an event. A clone's, or a rolled back node's, may carry a dot that
 // another event carries too, until it is settled: the hash tells them apart.
 type dot struct {

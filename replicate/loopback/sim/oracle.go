@@ -280,7 +280,8 @@ func (r *run) told(here *resource.Record, v *version, listed map[register]map[re
 	}
 	// What was collected is told by the deletion itself; that it stood above
 	// the write, and did not know of it, has to be listed like any other loss.
-	return v.name == deletion && r.books.ended(v, before) || v.name == observed && r.books.ended(v, before)
+	ended := r.books.ended(v, before)
+	return ended && (v.name == deletion || v.name == observed || v.write.deletes(v.stamp.Point()))
 }
 
 // stands reports whether a version is what its register holds and in effect:

@@ -58,12 +58,16 @@ func Run(o Options, schemas resource.SchemaCompiler) (Result, error) {
 const checkEvery = 12
 
 func (r *run) all(steps []Step, schemas resource.SchemaCompiler) (at int, err error) {
-	if r.f, err = loopback.New(r.o.Seed, r.o.world(schemas)); err != nil {
+	bad := r.o.world(schemas)
+	calm := bad
+	calm.Drop, calm.Duplicate, calm.StreamLoss, calm.StreamDuplicate, calm.MaxDelay = 0, 0, 0, 0, 50*time.Millisecond
+	if r.f, err = loopback.New(r.o.Seed, calm); err != nil {
 		return 0, err
 	}
 	if err := r.begin(); err != nil {
 		return 0, err
 	}
+	r.f.Weather(bad)
 	for i := range steps {
 		if err := r.step(&steps[i]); err != nil {
 			return i, err
@@ -97,7 +101,28 @@ func (r *run) begin() error {
 			}
 		}
 	}
-	return nil
+	return r.form()
+}
+
+// form waits until every node has every other on its roster: what a trace
+// disturbs is a fleet. (Nodes that never heard of each other may each collect
+// alone, and then have to be told which of them gives way.)
+func (r *run) form() error {
+	formed := func() bool {
+		for _, n := range r.f.Nodes() {
+			if ids, err := n.Roster(); err != nil || len(ids) < r.o.Nodes {
+				return false
+			}
+		}
+		return true
+	}
+	for range 120 {
+		if formed() {
+			return r.cheap()
+		}
+		r.f.Run(500*time.Millisecond, nil)
+	}
+	return violation("liveness", "the fleet's members do not know each other after a minute")
 }
 
 func (r *run) node(i int) *loopback.Node {
