@@ -76,6 +76,11 @@ func (n *Node) do(e replicate.Effect) {
 		n.request(e)
 	case replicate.Publish:
 		n.publish(e)
+	case replicate.Joined:
+		n.onDisk(func() {
+			_ = n.Store.DisallowRejoin() // a full disk: told again at the next start
+			n.failStop()
+		})
 	case replicate.Answered:
 		n.answered(e.Confirmed)
 	case replicate.Vouch:
