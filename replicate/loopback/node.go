@@ -159,6 +159,9 @@ func (n *Node) off() time.Duration {
 // so.
 func (n *Node) Backup() { n.backup = n.disk.copy() }
 
+// HasBackup reports whether there is one.
+func (n *Node) HasBackup() bool { return n.backup != nil }
+
 // Restore ends the node and rolls its directory back.
 func (n *Node) Restore() bool {
 	if n.backup == nil {

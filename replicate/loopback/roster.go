@@ -104,10 +104,14 @@ func (n *Node) AllowRejoin() error {
 }
 
 // Reidentify makes a node that is another's clone a member of its own, and
-// starts it again. What it wrote after keep goes under its new name.
-func (n *Node) Reidentify(keep uint64) error {
-	err := n.Store.Reincarnate(context.Background(), store.Reincarnation{Fork: true, Keep: keep, Instance: true})
+// starts it again. What only it wrote goes under its new name.
+func (n *Node) Reidentify() error {
+	keep, err := n.core.Confirmed()
 	if err != nil {
+		return err
+	}
+	how := store.Reincarnation{Fork: true, Keep: keep, Instance: true}
+	if err := n.Store.Reincarnate(context.Background(), how); err != nil {
 		return err
 	}
 	n.crash()

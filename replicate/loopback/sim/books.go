@@ -117,7 +117,14 @@ func (b *books) catchUp(n *loopback.Node, acked bool) error {
 		after = last
 		b.read[n.Index()] = last
 		for i := range found {
-			if ev := found[i].Event; ev != nil && ev.Seq > uint64(len(b.chains[branch{n.Index(), ev.Incarnation}])) {
+			ev := found[i].Event
+			if ev == nil || ev.Seq <= uint64(len(b.chains[branch{n.Index(), ev.Incarnation}])) {
+				continue
+			}
+			if w := b.byDot[dot{ev.Incarnation, ev.Seq, ev.Hash()}]; w != nil {
+				own := branch{n.Index(), ev.Incarnation}
+				b.chains[own] = append(b.chains[own], w) // known, from before a restore or a copy
+			} else {
 				if err := b.enter(n, &found[i], acked); err != nil {
 					return err
 				}
@@ -215,21 +222,16 @@ func (b *books) rename(old, v *version) {
 	}
 }
 
-// fork gives a node a copy of another's chains, as a copied directory does;
-// with from the node itself, cut to what its log holds.
-func (b *books) fork(from, to *loopback.Node) {
-	id, own := to.Store.Identity(), to.Store.Head().Own.Seq
-	for _, w := range b.writes {
-		br := branch{from.Index(), w.incarnation}
-		if chain := b.chains[br]; len(chain) > 0 && chain[0] == w { // once per chain
-			keep := uint64(len(chain))
-			if w.incarnation == id.Incarnation {
-				keep = min(keep, own)
-			}
-			b.chains[branch{to.Index(), w.incarnation}] = append([]*write(nil), chain[:keep]...)
+// reread makes a node's chains what its log holds, as after a restore, or for a
+// copied directory.
+func (b *books) reread(n *loopback.Node) error {
+	for br := range b.chains {
+		if br.node == n.Index() {
+			delete(b.chains, br)
 		}
 	}
-	b.read[to.Index()] = 0
+	b.read[n.Index()] = 0
+	return b.catchUp(n, false)
 }
 
 func (b *books) replace(old *version) {

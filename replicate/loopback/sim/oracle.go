@@ -68,10 +68,12 @@ func (r *run) operate() error {
 			st := n.Status()
 			switch {
 			case st.Cloned:
-				r.reached["clone reidentified"]++
-				if err := n.Reidentify(r.cloned); err != nil {
+				if err := n.Reidentify(); errors.Is(err, replicate.ErrUnsettled) {
+					break // asked again in a moment
+				} else if err != nil {
 					return violation("P1", "node %d: reidentify: %v", n.Index(), err)
 				}
+				r.reached["clone reidentified"]++
 			case st.Stale != "":
 				r.reached["stale until allowed"]++
 				if err := n.AllowRejoin(); err != nil {

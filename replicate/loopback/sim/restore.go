@@ -5,8 +5,7 @@ import (
 )
 
 // mourn finds out, after a restore, which versions it destroyed the last trace
-// of: those that no node holds, that no ledger lists and that nobody knowingly
-// replaced. These and no others are excepted from what is promised.
+// of: those that no node holds and no ledger lists. These and no others are excepted from what is promised.
 func (r *run) mourn() error {
 	traces := map[register]map[resource.Point]bool{}
 	trace := func(reg register, p resource.Point) {
@@ -35,7 +34,7 @@ func (r *run) mourn() error {
 	}
 	for _, w := range r.books.writes {
 		for _, v := range w.versions {
-			if !v.gone && !v.replaced && !traces[v.register][v.stamp.Point()] {
+			if !v.gone && !traces[v.register][v.stamp.Point()] {
 				v.gone = true
 				r.reached["sole copy destroyed"]++
 			}

@@ -30,8 +30,7 @@ type run struct {
 	buried  map[resource.ID]int
 	reached map[string]uint64
 	acked   int
-	skewed  bool   // some clock was over the bound
-	cloned  uint64 // own events that a clone shares with its original
+	skewed  bool // some clock was over the bound
 }
 
 // Run carries out a run. An error is always a *Failure.
@@ -239,17 +238,20 @@ func (r *run) start(n *loopback.Node) error {
 
 // restore rolls a node's directory back to its backup.
 func (r *run) restore(n *loopback.Node) error {
-	if !n.Restore() {
-		return nil
+	for i := 0; !n.HasBackup(); i++ { // the next that has one
+		if i == r.o.Nodes {
+			return nil
+		}
+		n = r.f.Nodes()[(n.Index()+1)%r.o.Nodes]
 	}
+	n.Restore()
 	r.reached["fault: restore"]++
 	r.seen[n.Index()] = newNodeBook()
 	r.seen[n.Index()].restored = true
 	if err := n.Start(); err != nil {
 		return violation("P1", "node %d does not start from its backup: %v", n.Index(), err)
 	}
-	r.books.fork(n, n)
-	if err := r.books.catchUp(n, false); err != nil {
+	if err := r.books.reread(n); err != nil {
 		return err
 	}
 	return r.mourn()
@@ -266,9 +268,7 @@ func (r *run) clone(n *loopback.Node) error {
 	}
 	r.seen = append(r.seen, newNodeBook())
 	r.seen[c.Index()].restored = true
-	r.books.fork(n, c)
-	r.cloned = c.Store.Head().Own.Seq
-	return nil
+	return r.books.reread(c)
 }
 
 // away ends a node, and the others go on without it: a person takes it off the

@@ -63,7 +63,9 @@ func (t *tracer) every(f Fault) int {
 	switch f {
 	case Crash, Cut:
 		return 12
-	case ClockSkew, Restore, Clone, Away, Rollback, Recreate:
+	case Restore:
+		return 10
+	case ClockSkew, Clone, Away, Rollback, Recreate:
 		return 30
 	}
 	return 20
