@@ -113,6 +113,14 @@ func (r *run) converge() error {
 		s := n.Store.Summary()
 		text += fmt.Sprintf("\n  node %d: up %v, root %.8s, own %d, vector %x, last error %q", i, n.Up(), s.Super, s.Head.Own.Seq, s.VectorDigest[:4], n.Status().LastError)
 	}
+	for i, n := range r.f.Nodes() {
+		v := n.Store.Summary().Vector
+		for _, inc := range v.Incarnations() {
+			if first := r.f.Nodes()[0].Store.Summary().Vector[inc]; v[inc] != first {
+				text += fmt.Sprintf("\n  node %d has %s at %d (%.8x), node 0 at %d (%.8x)", i, inc, v[inc].Seq, v[inc].Hash, first.Seq, first.Hash)
+			}
+		}
+	}
 	return violation("liveness", "no agreement %s after the heal%s", bound, text)
 }
 
