@@ -3,7 +3,7 @@ GO       ?= go
 BIN      := bin
 PACKAGES := ./...
 
-.PHONY: build demo demo-ci test vet lint race unit sim acceptance bench fmt clean
+.PHONY: build demo demo-ci test vet lint race unit sim mutants acceptance bench fmt clean
 
 build: ## both binaries, static
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/driftless ./cmd/node
@@ -32,8 +32,16 @@ race: ## all tests, race detector on
 unit: ## all tests, without the race detector
 	$(GO) test $(PACKAGES)
 
-sim: ## the simulated fleet: make sim SEEDS=200 BASE=7
-	$(GO) test ./replicate/loopback -run Sim -seeds $(or $(SEEDS),1000) -base $(or $(BASE),1) -timeout 60m
+sim: SHELL := bash
+sim: ## the simulated fleet: make sim SEEDS=200 BASE=7; its last line is the figures
+	@set -o pipefail; $(GO) test ./replicate/loopback/sim -run TestSim_P2 -count 1 -v -seeds $(or $(SEEDS),1000) -base $(or $(BASE),1) -timeout 120m \
+		| awk '/^sim: /{figures=$$0; next} {print} END{print figures}'
+
+MUTANTS := no_tie_break xor_leaf key_only_leaf ack_before_sync index_apart clock_forgotten clock_before_check \
+	incarnation_reused age_collection cursor_off_by_one late_reply dedupe_by_seq
+
+mutants: ## break the code on purpose, one way after the other: the simulation has to catch each
+	$(GO) test ./mutant -run TestMutants -count 1 -v -mutants "$(MUTANTS)" -timeout 60m
 
 acceptance: ## real processes: 20,000 writes through three nodes, a kill -9, NATS away for 20 s
 	$(GO) test ./chaos-tests -count 1 -v -timeout 20m -args -writes 20000 -outage 20s

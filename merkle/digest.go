@@ -30,6 +30,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
+
+	"driftless.dev/mutant"
 )
 
 // LeafRows is the most rows a leaf holds above the last level. It is part of
@@ -113,11 +115,25 @@ func leafDigest(secret *[32]byte, rows []Row) Digest {
 	}
 	var buf [16 + 32 + LeafRows*24]byte // a fuller leaf, at the last level, moves to the heap
 	b := begin(buf[:0], "driftless-leaf/1", secret)
+	if mutant.XORLeaf {
+		return xorLeaf(rows)
+	}
 	for i := range rows {
 		b = binary.BigEndian.AppendUint64(b, uint64(rows[i].Key))
-		b = append(b, rows[i].Value[:]...)
+		if !mutant.KeyOnlyLeaf {
+			b = append(b, rows[i].Value[:]...)
+		}
 	}
 	return truncate(sha256.Sum256(b))
+}
+
+// xorLeaf is what a leaf must not be: see package mutant.
+func xorLeaf(rows []Row) Digest {
+	d := Digest{1}
+	for i := range rows {
+		d[1] ^= rows[i].Value[0]
+	}
+	return d
 }
 
 func nodeDigest(secret *[32]byte, children *[16]Digest) Digest {

@@ -3,6 +3,7 @@ package replicate
 import (
 	"time"
 
+	"driftless.dev/mutant"
 	"driftless.dev/resource"
 	"driftless.dev/wire"
 )
@@ -105,6 +106,9 @@ func (c *Core) outboxRead(in OutboxRead) {
 	}
 	part := &outboxPart{last: in.Last}
 	p.read = in.Last
+	if mutant.CursorOffByOne {
+		p.read++
+	}
 	p.chunks = append(p.chunks, part)
 	for _, b := range c.batches(in.Events) {
 		id := c.id()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"driftless.dev/merkle"
+	"driftless.dev/mutant"
 	"driftless.dev/resource"
 	"driftless.dev/store"
 	"driftless.dev/wire"
@@ -75,7 +76,7 @@ func (c *Core) replied(in Replied) {
 		c.collectAnswered(in)
 		return
 	}
-	if s == nil || in.ID == 0 || in.ID != s.waiting || s.answer == nil {
+	if s == nil || in.ID == 0 || in.ID != s.waiting && !mutant.LateReply || s.answer == nil {
 		return
 	}
 	answer := s.answer

@@ -127,10 +127,15 @@ func (r *Replicator) Ask(ctx context.Context, instance resource.ID) (wire.Standi
 func (r *Replicator) Confirmed() (uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.core.settling() {
+	return r.core.Confirmed()
+}
+
+// Confirmed is Replicator's.
+func (c *Core) Confirmed() (uint64, error) {
+	if c.settling() {
 		return 0, ErrUnsettled
 	}
-	return r.core.past.confirmed, nil
+	return c.past.confirmed, nil
 }
 
 // SetRoster says which instances are members, as the Member records name them.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"driftless.dev/mutant"
 	"driftless.dev/pack"
 	"driftless.dev/resource"
 	"driftless.dev/store"
@@ -24,6 +25,7 @@ type subscriber struct {
 	applying uint64 // id of the Apply on its way, 0 for none
 	inflight []arrived
 	retryAt  time.Duration // after an apply that failed, else 0
+	highest  uint64        // sequence seen, for mutant.DedupeBySeq
 }
 
 // arrived is one stream message, decoded; one of this node's own, or one that
@@ -40,7 +42,9 @@ func (c *Core) Backlog() int { return c.sub.bytes }
 
 func (c *Core) message(in Message) {
 	a := arrived{at: in.At, size: len(in.Data) + 256}
-	if in.Origin != c.cfg.Identity.Incarnation {
+	repeat := mutant.DedupeBySeq && in.At.Seq <= c.sub.highest
+	c.sub.highest = max(c.sub.highest, in.At.Seq)
+	if in.Origin != c.cfg.Identity.Incarnation && !repeat {
 		c.counts.Received++
 		b, err := c.cfg.Fleet.ReadBatch(in.Data)
 		switch {

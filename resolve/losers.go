@@ -11,6 +11,12 @@ type rule struct {
 
 func ranked(register string) rule { return rule{register, resource.Stamp.Compare, rankedReason} }
 
+// tied reports whether the writer alone tells two stamps apart.
+func (r rule) tied(a, b resource.Stamp) bool {
+	a.Writer, b.Writer = resource.ID{}, resource.ID{}
+	return r.compare(a, b) == 0
+}
+
 func unranked(register string) rule {
 	return rule{register, resource.Stamp.CompareObserved, unrankedReason}
 }

@@ -10,6 +10,7 @@ package resolve
 import (
 	"bytes"
 
+	"driftless.dev/mutant"
 	"driftless.dev/resource"
 )
 
@@ -173,6 +174,9 @@ func join[V any](m *merger, by rule, cur, in *resource.Register[V]) (*resource.R
 	c := by.compare(in.Stamp, cur.Stamp)
 	if in.Stamp.Point() == cur.Stamp.Point() {
 		m.Clone = true
+	}
+	if mutant.NoTieBreak && by.tied(in.Stamp, cur.Stamp) {
+		c = -1
 	}
 	if c == 0 {
 		c = bytes.Compare(inDigest[:], curDigest[:])

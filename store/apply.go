@@ -295,7 +295,7 @@ func (t *txn) next(inc resource.ID, p Position) (Position, bool) {
 // adopt joins a vector that the state provably covers.
 func (t *txn) adopt(v Vector, out *Applied) {
 	for _, inc := range v.Incarnations() {
-		if inc != t.identity.Incarnation && v[inc].Seq > t.position(inc).Seq {
+		if inc != t.identity.Incarnation && v[inc].above(t.position(inc)) {
 			t.cover(inc, v[inc], out)
 		}
 	}

@@ -29,15 +29,55 @@ func (b *Bootstrap) seen(r *resource.Record) bool {
 	return true
 }
 
+// Fate is what a bootstrap makes of a record.
+type Fate uint8
+
+// The fates.
+const (
+	// TakeTheirs: the member has judged what is here; its version stands, or
+	// its absence.
+	TakeTheirs Fate = iota
+	// SetAside: the same, but what is here was never seen there: to the ledger.
+	SetAside
+	// JoinBoth: what is here is unsent work on the record that the member has.
+	JoinBoth
+	// KeepOurs: what is here was made here and never sent.
+	KeepOurs
+)
+
+// Judge says what becomes of a record that is here (nil for none) where the
+// member has theirs (nil for none).
+func (b *Bootstrap) Judge(here, theirs *resource.Record) Fate {
+	switch {
+	case here == nil:
+		return TakeTheirs
+	case theirs == nil:
+		switch {
+		case !b.Floor.Covers(here.Creation.Point()):
+			return KeepOurs
+		case b.Floor.CoversAll(here):
+			return TakeTheirs
+		}
+		return SetAside
+	case b.seen(here):
+		return TakeTheirs
+	case b.Floor.Covers(here.Creation.Point()) && here.Creation.Point().Compare(theirs.Creation.Point()) < 0:
+		return SetAside
+	}
+	return JoinBoth
+}
+
 // replace takes the member's version of a record.
 func (t *txn) replace(prev *stored, in *Incoming, b *Bootstrap, out *Applied) error {
 	rec := &in.Record
-	switch {
-	case prev == nil:
-	case b.seen(&prev.rec):
-	case b.Floor.Covers(prev.rec.Creation.Point()) && prev.rec.Creation.Point().Compare(rec.Creation.Point()) < 0:
-		t.setAside(&prev.rec, rec.Desired.Stamp, in.From, out)
-	default:
+	var here *resource.Record
+	if prev != nil {
+		here = &prev.rec
+	}
+	switch b.Judge(here, rec) {
+	case SetAside:
+		t.setAside(here, rec.Desired.Stamp, in.From, out)
+	case JoinBoth:
 		return t.join(prev, in, rec, out)
 	}
 	img := imageOf(rec)
@@ -62,10 +102,13 @@ func (t *txn) bootstrapAbsent(b *Bootstrap, out *Applied) {
 	}
 	for _, id := range b.Absent {
 		st, err := lookup(t.s, t.tx, id)
-		if err != nil || st == nil || !b.Floor.Covers(st.rec.Creation.Point()) {
+		if err != nil || st == nil {
 			continue
 		}
-		if !b.Floor.CoversAll(&st.rec) {
+		switch b.Judge(&st.rec, nil) {
+		case KeepOurs:
+			continue
+		case SetAside:
 			t.setAside(&st.rec, resource.Stamp{}, resource.ID{}, out)
 		}
 		out.Gone++

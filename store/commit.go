@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+
+	"driftless.dev/mutant"
 )
 
 // committer turns concurrent writes into few transactions. There is no waiting
@@ -137,6 +139,7 @@ func (s *Store) commit(batch []*commitOp) {
 		s.clock.Observe(t.clockWas)
 	}
 	switch {
+	case mutant.AckBeforeSync && err != nil && !errors.Is(err, errNothing):
 	case err == nil:
 		s.publish(t)
 	case errors.Is(err, errNothing):

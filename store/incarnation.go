@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"driftless.dev/hlc"
+	"driftless.dev/mutant"
 	"driftless.dev/pack"
 	"driftless.dev/resource"
 )
@@ -120,6 +121,9 @@ func (t *txn) reincarnate(r Reincarnation) error {
 // mint draws an identity that has never written.
 func (t *txn) mint(instance bool) (id Identity, err error) {
 	id = t.identity
+	if mutant.IncarnationReused {
+		return id, nil
+	}
 	if id.Incarnation, err = t.s.newID(t.s.clock.Peek()); err == nil && instance {
 		id.Instance, err = t.s.newID(t.s.clock.Peek())
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"driftless.dev/hlc"
+	"driftless.dev/mutant"
 	"driftless.dev/pack"
 	"driftless.dev/resolve"
 	"driftless.dev/resource"
@@ -125,6 +126,9 @@ const maxQuarantine = 1024
 
 // quarantine keeps a record that cannot be merged.
 func (t *txn) quarantine(in *Incoming, reason string) {
+	if mutant.ClockBeforeCheck {
+		t.s.clock.Observe(in.Record.Newest().HLC)
+	}
 	digest := in.Record.Digest()
 	key := append(append([]byte(nil), in.From[:]...), digest[:]...)
 	if t.tx.Get(BucketQuarantine, key) != nil {

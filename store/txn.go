@@ -6,6 +6,7 @@ import (
 
 	"driftless.dev/hlc"
 	"driftless.dev/merkle"
+	"driftless.dev/mutant"
 	"driftless.dev/pack"
 	"driftless.dev/resource"
 )
@@ -246,7 +247,11 @@ func (t *txn) seal() error {
 		t.kinds, t.broken = liveKinds(t.s, t.tx)
 	}
 	t.takeStaged()
-	t.put(BucketMeta, []byte(metaHead), appendHead(nil, t.head))
+	head := t.head
+	if mutant.IndexApart {
+		head = t.s.head
+	}
+	t.put(BucketMeta, []byte(metaHead), appendHead(nil, head))
 	for _, realm := range sortedKeys(t.prevs) {
 		t.put(BucketMeta, []byte(metaPrev+realm), pack.AppendUint(nil, t.prevs[realm]))
 	}

@@ -27,10 +27,17 @@ type Vector map[resource.ID]Position
 // Clone returns a copy.
 func (v Vector) Clone() Vector { return maps.Clone(v) }
 
+// above reports whether p is beyond q. Two states may have taken in different
+// events under one dot, from both sides of a fork that has been settled since:
+// then the higher hash stands, or they would never agree.
+func (p Position) above(q Position) bool {
+	return p.Seq > q.Seq || p.Seq == q.Seq && bytes.Compare(p.Hash[:], q.Hash[:]) > 0
+}
+
 // Covers reports whether v is at or beyond every entry of o.
 func (v Vector) Covers(o Vector) bool {
 	for id, p := range o {
-		if v[id].Seq < p.Seq {
+		if p.above(v[id]) {
 			return false
 		}
 	}
@@ -40,7 +47,7 @@ func (v Vector) Covers(o Vector) bool {
 // Join raises v's entries to o's and reports which rose.
 func (v Vector) Join(o Vector) (rose []resource.ID) {
 	for _, id := range o.Incarnations() {
-		if o[id].Seq > v[id].Seq {
+		if o[id].above(v[id]) {
 			v[id] = o[id]
 			rose = append(rose, id)
 		}

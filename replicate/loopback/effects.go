@@ -15,8 +15,6 @@ const (
 	// is told of it.
 	requestTimeout = 5 * time.Second
 	ackTimeout     = 8 * time.Second
-	// diskDelay bounds a transaction.
-	diskDelay = 5 * time.Millisecond
 )
 
 // step gives the core an input and does what it asks for.
@@ -30,11 +28,16 @@ func (n *Node) step(in replicate.Input) {
 	n.wakeSoon()
 }
 
-// later runs fn after a delay, unless the node has stopped since.
+// later runs fn after a delay, unless the node has stopped since; a frozen node
+// does it when it thaws.
 func (n *Node) later(delay time.Duration, fn func()) {
 	life := n.life
 	n.fleet.at(delay, func() {
-		if n.up && n.life == life {
+		switch {
+		case !n.up || n.life != life:
+		case n.frozen:
+			n.held = append(n.held, fn)
+		default:
 			fn()
 		}
 	})
@@ -55,44 +58,53 @@ func (n *Node) wakeSoon() {
 	})
 }
 
+// disk work takes its time and is done in order.
+func (n *Node) onDisk(fn func()) {
+	took := time.Duration(n.fleet.source("disk", n.index).Int64N(int64(n.slow)))
+	n.busy = max(n.busy, n.fleet.clock) + took
+	n.later(n.busy-n.fleet.clock, fn)
+}
+
 func (n *Node) do(e replicate.Effect) {
-	disk := time.Duration(n.fleet.rng.Int64N(int64(diskDelay)))
 	switch e := e.(type) {
 	case replicate.Stage:
+		n.reader.staged(n, e.Name, e.Data)
 		n.Store.Stage(e.Name, e.Data)
-	case replicate.Answered:
-		if e.Confirmed {
-			n.Store.Confirm()
-		} else {
-			n.Store.Unanswered()
-		}
-	case replicate.Joined:
-		n.later(disk, func() { _ = n.Store.DisallowRejoin() }) // a full disk: told again at the next start
-	case replicate.Vouch:
-		n.later(disk, func() {
-			v, err := n.Store.Vouch(e.Position)
-			n.step(replicate.Vouched{ID: e.ID, Vouching: v, Err: err})
-		})
-	case replicate.Reincarnate:
-		n.later(disk, func() {
-			err := n.Store.Reincarnate(context.Background(), e.How)
-			n.step(replicate.Reincarnated{ID: e.ID, Identity: n.Store.Identity(), Err: err})
-		})
 	case replicate.Broadcast:
 		n.broadcast(e.Data)
 	case replicate.Request:
 		n.request(e)
 	case replicate.Publish:
 		n.publish(e)
+	case replicate.Joined:
+		n.onDisk(func() {
+			_ = n.Store.DisallowRejoin() // a full disk: told again at the next start
+			n.failStop()
+		})
+	case replicate.Answered:
+		n.answered(e.Confirmed)
+	case replicate.Vouch:
+		n.onDisk(func() {
+			v, err := n.Store.Vouch(e.Position)
+			n.step(replicate.Vouched{ID: e.ID, Vouching: v, Err: err})
+		})
+	case replicate.Reincarnate:
+		n.onDisk(func() {
+			n.fleet.count("reincarnated")
+			err := n.Store.Reincarnate(context.Background(), e.How)
+			n.failStop()
+			n.step(replicate.Reincarnated{ID: e.ID, Identity: n.Store.Identity(), Err: err})
+		})
 	case replicate.Apply:
-		n.later(disk, func() { n.apply(e) })
+		n.reader.applying(n, e)
+		n.onDisk(func() { n.apply(e) })
 	case replicate.ReadOutbox:
-		n.later(disk, func() {
+		n.onDisk(func() {
 			events, last, err := n.Store.Outbox(e.After, e.Limit)
 			n.step(replicate.OutboxRead{Events: events, Last: last, Err: err})
 		})
 	case replicate.ReadRecords:
-		n.later(disk, func() {
+		n.onDisk(func() {
 			frames, done, err := n.Store.RecordsAt(e.Realm, e.Places, replicate.MaxFrame*3/4)
 			n.step(replicate.RecordsRead{ID: e.ID, Frames: frames, Done: done, Err: err})
 		})
@@ -102,7 +114,16 @@ func (n *Node) do(e replicate.Effect) {
 func (n *Node) apply(e replicate.Apply) {
 	out, err := n.Store.Apply(context.Background(), e.Batch)
 	if err == nil && len(e.Refused) > 0 {
+		stood := n.Store.Clock().Last()
 		err = n.Store.Quarantine(e.Refused, e.Reason)
+		n.fleet.counts["quarantine entered"] += uint64(len(e.Refused))
+		if moved := n.Store.Clock().Last(); moved != stood {
+			n.fleet.breaks("clock: node %d moved its clock from %s to %s by stamps that it refused", n.index, stood, moved)
+		}
+	}
+	n.failStop()
+	if err == nil {
+		n.reader.applied(n, e)
 	}
 	n.step(replicate.Applied{ID: e.ID, Result: out, Err: err})
 	n.grown()
@@ -113,20 +134,43 @@ func (n *Node) grown() {
 	n.step(replicate.Appended{Seq: n.Store.Head().Seq, Identity: n.Store.Identity()})
 }
 
+// answered lets local writes go on: the fleet knows of no newer copy of this
+// node, or nobody was there to say.
+func (n *Node) answered(confirmed bool) {
+	if confirmed {
+		n.fleet.count("past confirmed")
+		n.Store.Confirm()
+		return
+	}
+	n.fleet.count("past unanswered")
+	n.Store.Unanswered()
+}
+
+// FailStop ends a node whose store has failed under the caller's hands.
+func (n *Node) FailStop() { n.failStop() }
+
+// failStop ends a node whose store has failed, as the process would.
+func (n *Node) failStop() {
+	if n.up && n.Store.Err() != nil {
+		n.fleet.count("fail-stop")
+		n.crash()
+	}
+}
+
 // Write makes a local write, as the API would. One that would have to wait for
-// the fleet to answer is refused: nobody waits here.
+// the fleet's answer is refused: nobody waits here.
 func (n *Node) Write(w store.Write) (store.Written, error) {
-	out, err := n.Store.Write(ended(), w)
+	out, err := n.Store.Write(impatient{context.Background()}, w)
+	n.failStop()
 	n.grown()
 	return out, err
 }
 
-// ended is a context for calls that must not wait. It ends while it is looked
-// at and not before, so that only a call that waits notices.
-func ended() context.Context { return impatient{context.Background()} }
-
+// impatient is a context for calls that must not wait: it is over for whoever
+// waits for it, and for nobody else.
 type impatient struct{ context.Context }
 
+// Done is closed.
 func (impatient) Done() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
@@ -134,13 +178,22 @@ func (impatient) Done() <-chan struct{} {
 }
 
 // passes decides whether a message from one place gets to another.
-func (f *Fleet) passes(from, to int, drop float64) bool {
-	return !f.cut[[2]int{from, to}] && f.rng.Float64() >= drop
+func (f *Fleet) passes(from, to int) bool {
+	switch {
+	case f.cut[[2]int{from, to}]:
+		f.count("message cut")
+		return false
+	case f.opts.Drop > 0 && f.source("drop", from, to).Float64() < f.opts.Drop:
+		f.count("message dropped")
+		return false
+	}
+	return true
 }
 
 // copies is how many times a message arrives that does arrive.
-func (f *Fleet) copies(duplicate float64) int {
-	if f.rng.Float64() < duplicate {
+func (f *Fleet) copies(from, to int) int {
+	if f.opts.Duplicate > 0 && f.source("duplicate", from, to).Float64() < f.opts.Duplicate {
+		f.count("message duplicated")
 		return 2
 	}
 	return 1
@@ -149,97 +202,57 @@ func (f *Fleet) copies(duplicate float64) int {
 func (n *Node) broadcast(data []byte) {
 	f := n.fleet
 	for _, to := range f.nodes {
-		if to == n || !f.passes(n.index, to.index, f.opts.Drop) {
+		if to == n || !to.up || !f.passes(n.index, to.index) {
 			continue
 		}
-		for range f.copies(f.opts.Duplicate) {
-			to.later(f.delay(), func() { to.step(replicate.Heard{Data: data}) })
+		for range f.copies(n.index, to.index) {
+			to.later(f.delay(f.source("beat", n.index, to.index)), func() { to.step(replicate.Heard{Data: data}) })
 		}
 	}
 }
 
-func (f *Fleet) byInstance(id resource.ID) *Node {
+func (f *Fleet) byInstance(id resource.ID) (out []*Node) {
 	for _, n := range f.nodes {
 		if n.Store.Identity().Instance == id {
-			return n
+			out = append(out, n)
 		}
 	}
-	return nil
+	return out
 }
 
-// request carries a request there and its answer back; what is lost on the way
-// is silence, and then an error.
+// request carries a request there and its answer back, to every process that
+// goes by the name; what is lost on the way is silence, and then an error.
+// Answers may come late or twice: the core must tell.
 func (n *Node) request(e replicate.Request) {
 	f := n.fleet
-	to := f.byInstance(e.To)
-	answered := false
-	if to != nil && to.up && f.passes(n.index, to.index, f.opts.Drop) {
-		for range f.copies(f.opts.Duplicate) {
-			to.later(f.delay(), func() {
-				data, err := to.resp.Serve(context.Background(), e.Verb, e.Data)
-				to.grown()
-				if !errors.Is(err, replicate.ErrSilent) && f.passes(to.index, n.index, f.opts.Drop) {
-					n.later(f.delay(), func() { n.answer(e.ID, &answered, data, err) })
-				}
-			})
+	rng := f.source("request", n.index)
+	for _, to := range f.byInstance(e.To) {
+		if !to.up || !f.passes(n.index, to.index) {
+			continue
+		}
+		for range f.copies(n.index, to.index) {
+			life := n.life
+			to.later(f.delay(rng), func() { n.served(e, to, life) })
 		}
 	}
-	n.later(requestTimeout, func() { n.answer(e.ID, &answered, nil, replicate.ErrUnreachable) })
-}
-
-func (n *Node) answer(id uint64, answered *bool, data []byte, err error) {
-	if *answered || id == 0 {
-		return
+	if e.ID != 0 {
+		n.later(requestTimeout, func() { n.step(replicate.Replied{ID: e.ID, Err: replicate.ErrUnreachable}) })
 	}
-	*answered = true
-	n.step(replicate.Replied{ID: id, Data: data, Err: err})
 }
 
-// publish carries a message to the stream and its ack back.
-func (n *Node) publish(e replicate.Publish) {
+// served answers a request of one life of the node: an answer finds the process
+// that asked, or nobody.
+func (n *Node) served(e replicate.Request, to *Node, life uint64) {
 	f := n.fleet
-	origin := e.Origin
-	if f.opts.Streamless || !f.passes(n.index, streamNode, 0) {
-		n.later(ackTimeout, func() { n.step(replicate.Published{ID: e.ID, Err: replicate.ErrDisconnected}) })
+	data, err := to.resp.Serve(context.Background(), e.Verb, e.Data)
+	to.failStop()
+	to.grown()
+	if errors.Is(err, replicate.ErrSilent) {
 		return
 	}
-	f.at(f.delay(), func() {
-		f.stream = append(f.stream, message{realm: e.Realm, origin: origin, data: e.Data})
-		for _, other := range f.nodes {
-			other.pumpSoon()
+	if e.ID != 0 && n.up && n.life == life && to.up && f.passes(to.index, n.index) {
+		for range f.copies(to.index, n.index) {
+			n.later(f.delay(f.source("answer", to.index, n.index)), func() { n.step(replicate.Replied{ID: e.ID, Data: data, Err: err}) })
 		}
-	})
-	n.later(f.delay()+f.delay(), func() { n.step(replicate.Published{ID: e.ID}) })
-}
-
-// pumpSoon delivers what the stream holds beyond the node's place, in order.
-func (n *Node) pumpSoon() {
-	if n.up && !n.pumping {
-		n.pumping = true
-		n.later(n.fleet.delay(), n.pump)
-	}
-}
-
-func (n *Node) pump() {
-	f := n.fleet
-	n.pumping = false
-	if n.next >= len(f.stream) || f.cut[[2]int{n.index, streamNode}] || n.core.Backlog() > 1<<20 {
-		if n.next < len(f.stream) {
-			n.pumping = true
-			n.later(100*time.Millisecond, n.pump)
-		}
-		return
-	}
-	m := f.stream[n.next]
-	n.next++
-	at := replicate.Cursor{Created: f.created, Seq: uint64(n.next)}
-	if f.rng.Float64() >= f.opts.StreamLoss {
-		for range f.copies(f.opts.StreamDuplicate) {
-			n.step(replicate.Message{At: at, Realm: m.realm, Origin: m.origin, Data: m.data})
-		}
-	}
-	if n.next < len(f.stream) {
-		n.pumping = true
-		n.later(time.Microsecond, n.pump)
 	}
 }

@@ -1,22 +1,24 @@
 // Package loopback is a whole fleet in one goroutine: real stores and the real
-// replication core of every node, on a network and a stream of its own making,
-// under one seeded event heap and a virtual clock. Messages are delayed,
-// reordered, dropped and repeated, links are cut, nodes are stopped and
-// started, the stream loses messages or is recreated, clocks are wrong: one
-// seed always gives the same run.
+// replication core of every node, on a network, a stream, disks and clocks of
+// its own making, under one seeded event heap and a virtual clock. Messages are
+// delayed, reordered, dropped and repeated, links are cut, nodes crash, freeze
+// and come back, commits are lost, the stream loses messages, is purged,
+// recreated, rolled back or truncated, clocks are wrong: one seed and one
+// sequence of calls always give the same run.
+//
+// What chance decides is drawn from a source of its own for every purpose and
+// place, so that leaving out a call changes little else: a failing run can be
+// shrunk.
 package loopback
 
 import (
 	"container/heap"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"time"
 
-	"driftless.dev/hlc"
-	"driftless.dev/replicate"
 	"driftless.dev/resource"
-	"driftless.dev/store"
-	"driftless.dev/store/memory"
 	"driftless.dev/wire"
 )
 
@@ -31,49 +33,31 @@ type Options struct {
 	MaxDelay time.Duration
 	// Streamless fleets have no stream at all.
 	Streamless bool
-	// SyncInterval is every node's.
-	SyncInterval time.Duration
+	// SyncInterval and MaxClockOffset are every node's.
+	SyncInterval, MaxClockOffset time.Duration
+	// CollectAge and CollectEvery are every node's; 0 is the default.
+	CollectAge, CollectEvery time.Duration
+	// Rejoin lets a node that is older than what the fleet has collected
+	// re-bootstrap by itself.
+	Rejoin bool
+	// Schemas compiles what kinds ask for; nil is the default compiler.
+	Schemas resource.SchemaCompiler
 }
 
 // Fleet is the world.
 type Fleet struct {
-	opts  Options
-	rng   *rand.Rand
-	clock time.Duration
-	queue events
-	order uint64
-	nodes []*Node
-	// stream is what JetStream is to a fleet; created changes when it is made
-	// anew.
-	stream  []message
-	created int64
+	opts    Options
+	wire    wire.Fleet
+	seed    uint64
+	sources map[string]*rand.Rand
+	clock   time.Duration
+	queue   events
+	order   uint64
+	nodes   []*Node
+	stream  stream
 	cut     map[[2]int]bool
-}
-
-type message struct {
-	realm  string
-	origin resource.ID
-	data   []byte
-}
-
-// Node is one member.
-type Node struct {
-	fleet  *Fleet
-	index  int
-	engine *memory.Engine
-	Store  *store.Store
-	core   *replicate.Core
-	resp   *replicate.Responder
-	up     bool
-	// life tells this start from earlier ones: what an earlier one had under
-	// way is gone with it.
-	life uint64
-	// Offset is how far the node's wall clock is off.
-	Offset time.Duration
-	next   int // in the stream
-	wake   time.Duration
-	// pumping says that a look at the stream is scheduled.
-	pumping bool
+	counts  map[string]uint64
+	broken  []string
 }
 
 // epoch is when virtual time begins.
@@ -81,95 +65,62 @@ func epoch() time.Time { return time.UnixMilli(1_800_000_000_000) }
 
 // New makes a fleet, all nodes up. It is the caller's to drive.
 func New(seed uint64, o Options) (*Fleet, error) {
-	f := &Fleet{opts: o, rng: rand.New(rand.NewPCG(seed, 1)), created: 1, cut: map[[2]int]bool{}}
-	for i := range o.Nodes {
-		n := &Node{fleet: f, index: i, engine: memory.NewEngine()}
-		f.nodes = append(f.nodes, n)
-		if err := n.Start(); err != nil {
+	f := &Fleet{opts: o, seed: seed, sources: map[string]*rand.Rand{}, cut: map[[2]int]bool{}, counts: map[string]uint64{}}
+	f.stream = stream{created: 1, accepted: map[resource.ID]map[uint64]bool{}}
+	var err error
+	if f.wire, err = wire.NewFleet("loopback", nil); err != nil {
+		return nil, err
+	}
+	for range o.Nodes {
+		if err := f.newNode(newDisk()).Start(); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
 }
 
-// Nodes returns the members.
+func (f *Fleet) newNode(d *disk) *Node {
+	n := &Node{fleet: f, index: len(f.nodes), disk: d, slow: diskDelay}
+	f.nodes = append(f.nodes, n)
+	return n
+}
+
+// Nodes returns the members, clones included.
 func (f *Fleet) Nodes() []*Node { return f.nodes }
 
 // Now is the virtual time since the beginning.
 func (f *Fleet) Now() time.Duration { return f.clock }
 
-// Rand is the fleet's own source, for a workload that is to follow from the
-// seed too.
-func (f *Fleet) Rand() *rand.Rand { return f.rng }
+// Counts tells how often what happened, by name: the world's part of a run's
+// coverage. The map is the fleet's.
+func (f *Fleet) Counts() map[string]uint64 { return f.counts }
 
-// Start opens the node's store and begins its life.
-func (n *Node) Start() error {
-	fleet, err := wire.NewFleet("loopback", nil)
-	if err != nil {
-		return err
-	}
-	n.life++
-	n.Store, err = store.Open(n.engine, store.Config{
-		Wall: n.wall, Secret: fleet.Key, Random: source{n.fleet.rng},
-		Guard: func(ts hlc.Timestamp) error { return n.core.Guard(n.now(), ts) },
-	})
-	if err != nil {
-		return fmt.Errorf("start node %d: %w", n.index, err)
-	}
-	n.core, err = replicate.LoadCore(n.Store, replicate.Config{
-		Fleet: fleet, Name: fmt.Sprint("n", n.index), Boot: n.fleet.rng.Uint64(), Seed: n.fleet.rng.Uint64(), SyncInterval: n.fleet.opts.SyncInterval,
-	})
-	if err != nil {
-		return fmt.Errorf("start node %d: %w", n.index, err)
-	}
-	n.resp = replicate.NewResponder(fleet, n.Store, func(fn func(*replicate.Core)) { fn(n.core) }, n.now, n.step)
-	n.up, n.wake, n.pumping = true, 0, false
-	if err := n.resume(); err != nil {
-		return err
-	}
-	n.step(replicate.TransportChanged{Transport: replicate.Transport{Connected: true, Stream: !n.fleet.opts.Streamless, Fresh: true}})
-	n.grown()
-	n.pumpSoon()
-	return nil
+func (f *Fleet) count(what string) { f.counts[what]++ }
+
+// Broken lists what no run may show and this one did, as seen where it
+// happened: a cursor that passes over messages, a cursor of the outbox that
+// claims what was never handed over.
+func (f *Fleet) Broken() []string { return f.broken }
+
+func (f *Fleet) breaks(format string, args ...any) {
+	f.broken = append(f.broken, fmt.Sprintf(format, args...))
 }
 
-// resume finds the node's place in the stream.
-func (n *Node) resume() error {
-	at, err := replicate.LoadCursor(n.Store)
-	if err != nil {
-		return err
+// source is the chance of one purpose at one place. It follows from the seed
+// and the two alone.
+func (f *Fleet) source(purpose string, place ...int) *rand.Rand {
+	key := purpose + fmt.Sprint(place)
+	rng := f.sources[key]
+	if rng == nil {
+		h := fnv.New64a()
+		h.Write([]byte(key)) // never fails
+		rng = rand.New(rand.NewPCG(f.seed, h.Sum64()))
+		f.sources[key] = rng
 	}
-	n.next = 0
-	if at.Created == n.fleet.created && at.Seq <= uint64(len(n.fleet.stream)) {
-		n.next = int(at.Seq)
-	}
-	return nil
+	return rng
 }
 
-// Stop ends the node at once: what was not committed is gone.
-func (n *Node) Stop() { n.up = false }
-
-// FillDisk lets every commit of the node fail for want of space, or ends that.
-func (n *Node) FillDisk(full bool) {
-	n.engine.FailCommit(nil)
-	if full {
-		n.engine.FailCommit(func() error { return store.ErrNoSpace })
-	}
-}
-
-// Status is what the node's core knows.
-func (n *Node) Status() replicate.Status { return n.core.Status(n.now()) }
-
-// Up reports whether the node runs.
-func (n *Node) Up() bool { return n.up }
-
-func (n *Node) wall() time.Time { return epoch().Add(n.fleet.clock + n.Offset) }
-
-func (n *Node) now() replicate.Now {
-	return replicate.Now{Wall: n.wall(), Mono: n.fleet.clock, State: n.Store.State, Summary: n.Store.Summary}
-}
-
-// Cut parts two nodes, both ways or one way; Heal joins everything again.
+// Cut parts two nodes, one way; Heal joins everything again.
 func (f *Fleet) Cut(from, to int) { f.cut[[2]int{from, to}] = true }
 
 // Isolate parts a node from all others and from the stream.
@@ -184,27 +135,27 @@ func (f *Fleet) Isolate(i int) {
 // streamNode is the stream's place in the table of cuts.
 const streamNode = -1
 
-// Heal ends every cut, and every loss and repetition with it.
+// CutStream parts a node from the stream.
+func (f *Fleet) CutStream(i int) { f.Cut(i, streamNode) }
+
+// Heal ends every cut.
 func (f *Fleet) Heal() {
 	f.cut = map[[2]int]bool{}
-	f.opts.Drop, f.opts.Duplicate, f.opts.StreamLoss, f.opts.StreamDuplicate = 0, 0, 0, 0
 	for _, n := range f.nodes {
-		if n.up {
-			n.pumpSoon()
-		}
+		n.pumpSoon()
 	}
 }
 
-// ResetStream deletes the stream and makes a new one.
-func (f *Fleet) ResetStream() {
-	f.created++
-	f.stream = nil
-	for _, n := range f.nodes {
-		n.next = 0
-		if n.up {
-			n.step(replicate.TransportChanged{Transport: replicate.Transport{Connected: true, Stream: true, Fresh: true}})
-		}
-	}
+// Weather makes the network and the stream as bad as the options say.
+func (f *Fleet) Weather(o Options) {
+	f.opts.Drop, f.opts.Duplicate, f.opts.StreamLoss, f.opts.StreamDuplicate = o.Drop, o.Duplicate, o.StreamLoss, o.StreamDuplicate
+	f.opts.MaxDelay = o.MaxDelay
+}
+
+// Calm ends every loss, repetition and long way of messages.
+func (f *Fleet) Calm() {
+	f.opts.Drop, f.opts.Duplicate, f.opts.StreamLoss, f.opts.StreamDuplicate = 0, 0, 0, 0
+	f.opts.MaxDelay = min(f.opts.MaxDelay, 200*time.Millisecond)
 }
 
 // Run lets virtual time pass, until done says so or the time is over; it
@@ -229,8 +180,9 @@ func (f *Fleet) at(delay time.Duration, fn func()) {
 	heap.Push(&f.queue, event{at: f.clock + delay, order: f.order, fn: fn})
 }
 
-func (f *Fleet) delay() time.Duration {
-	return time.Duration(f.rng.Int64N(int64(max(f.opts.MaxDelay, time.Microsecond)))) + time.Microsecond
+// delay is one message's way between two places.
+func (f *Fleet) delay(rng *rand.Rand) time.Duration {
+	return time.Duration(rng.Int64N(int64(max(f.opts.MaxDelay, time.Microsecond)))) + time.Microsecond
 }
 
 type event struct {
@@ -252,14 +204,4 @@ func (e *events) Pop() any {
 	x := old[len(old)-1]
 	*e = old[:len(old)-1]
 	return x
-}
-
-// source makes random bytes from the fleet's seed.
-type source struct{ rng *rand.Rand }
-
-func (s source) Read(b []byte) (int, error) {
-	for i := range b {
-		b[i] = byte(s.rng.Uint32())
-	}
-	return len(b), nil
 }

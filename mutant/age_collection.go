@@ -1,0 +1,5 @@
+//go:build mutant_age_collection
+
+package mutant
+
+const active = "age_collection"

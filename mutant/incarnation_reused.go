@@ -1,0 +1,5 @@
+//go:build mutant_incarnation_reused
+
+package mutant
+
+const active = "incarnation_reused"

@@ -1,0 +1,5 @@
+//go:build mutant_late_reply
+
+package mutant
+
+const active = "late_reply"

@@ -1,0 +1,48 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+)
+
+// Required lists what a run over CI's seeds has to come by: every fault that
+// there is, every outcome of a merge, of a session and of a write, every reason
+// in a ledger, and the rare states. A simulation that never reaches a state
+// says nothing about it.
+func Required() []string {
+	names := []string{
+		"fault: restart", "fault: thaw",
+		"message dropped", "message duplicated", "message cut", "publish unanswered", "publish failed",
+		"stream message lost", "stream message duplicated", "stream read again",
+		"merge: applied", "merge: ignored", "merge: unchanged", "conflict", "pulled", "pushed",
+		"session: match", "session: repaired", "session: partial", "session: moved", "session: error",
+		"ledger: released", "ledger: outranked", "ledger: fenced", "ledger: later", "ledger: overfull",
+		"refused: outranked", "refused: fenced", "refused: conflict", "refused: exists", "refused: not found", "refused: invalid",
+		"refused: owner", "refused: in use", "refused: no space", "refused: failed", "refused: clock",
+		"quarantine entered", "quarantine left", "parked entered", "parked left",
+		"buried", "returned from the dead", "name conflict", "snapshot used",
+	}
+	for _, v := range []Verb{
+		DoCut, DoCutStream, DoIsolate, DoHeal, DoCrash, DoDieLost, DoDieDone, DoFailDisk, DoFill, DoSlow, DoStepClock, DoDrift,
+		DoFreeze, DoPurge, DoRecreate, DoRollback, DoTruncate, DoSnapshot,
+	} {
+		names = append(names, "fault: "+string(v))
+	}
+	for _, d := range []Deed{
+		Put, CAS, Create, Status, Delete, Teardown, Destroy, Release, Claim, Finalize, Unfinal, Child, Large, Crowd, ServeKind, DropKind,
+	} {
+		names = append(names, "done: "+string(d))
+	}
+	slices.SortFunc(names, strings.Compare)
+	return names
+}
+
+// Missing lists what is required and was not reached.
+func (c *Campaign) Missing() (names []string) {
+	for _, name := range Required() {
+		if c.Reached[name] == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
