@@ -4,22 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 	"time"
 
+	"driftless.dev/replicate"
 	"driftless.dev/resource"
 	"driftless.dev/store"
 )
-
-// memberSpec is the spec of a Member record: one per instance, named by its
-// id, written by the instance itself. The live ones are the fleet's roster.
-type memberSpec struct {
-	Name         string   `json:"name"`
-	Incarnations []string `json:"incarnations"`
-	Realms       []string `json:"realms"`
-}
 
 // memberPause is the least time between two looks at the own Member record.
 const memberPause = 2 * time.Second
@@ -61,15 +51,10 @@ func (n *Node) keepMember(ctx context.Context) error {
 // changed.
 func (n *Node) writeMember(ctx context.Context) (held string, err error) {
 	name := n.store.Identity().Instance.String()
+	removed, err := replicate.SayMember(ctx, n.store, n.cfg.Name)
 	held = "MemberHeld: this node's Member record says something else and is held"
-	_, err = n.store.Update(ctx, resource.MemberKind, resource.Scope{}, name, n.sayMember, store.As(resource.System))
-	if errors.Is(err, resource.ErrNotFound) {
+	if removed {
 		held = "MemberRemoved: this node is not in the roster: its Member record was removed"
-		r := resource.Resource{APIVersion: resource.CoreGroupVersion, Kind: resource.MemberKind, Name: name}
-		if err := n.sayMember(&r); err != nil {
-			return "", err
-		}
-		_, err = n.store.Put(ctx, r, store.As(resource.System))
 	}
 	for _, refusal := range []error{resource.ErrOutranked, resource.ErrFenced, resource.ErrOwnerConflict} {
 		if errors.Is(err, refusal) {
@@ -79,55 +64,20 @@ func (n *Node) writeMember(ctx context.Context) (held string, err error) {
 	return "", err
 }
 
-// sayMember writes what this node is into its Member record, or leaves one
-// that says so.
-func (n *Node) sayMember(r *resource.Resource) error {
-	inc := n.store.Identity().Incarnation.String()
-	want := memberSpec{Name: n.cfg.Name, Realms: []string{"*"}, Incarnations: []string{inc}}
-	if had, err := resource.DecodeSpec[memberSpec](*r); err == nil {
-		if slices.Contains(had.Incarnations, inc) {
-			want.Incarnations = had.Incarnations
-		} else {
-			want.Incarnations = append(had.Incarnations, inc)
-		}
-		if reflect.DeepEqual(had, want) {
-			return resource.ErrSkipUpdate
-		}
-	}
-	var err error
-	r.Spec, err = resource.EncodeSpec(want)
-	return err
-}
-
 // tellRoster tells replication who the members are, so that whoever else can
 // send heartbeats moves neither its clock nor its pace.
 func (n *Node) tellRoster(ctx context.Context) {
-	roster, err := n.roster(ctx)
+	roster, err := replicate.ReadRoster(ctx, n.store, n.cfg.Name)
 	if err != nil {
 		n.log.Warn("roster not read", "err", err)
 		return
 	}
-	n.replicator.SetRoster(slices.Collect(maps.Keys(roster)))
+	n.replicator.SetRoster(roster)
 }
 
 // roster returns the live members by instance, with their names, this node
 // included.
 func (n *Node) roster(ctx context.Context) (map[resource.ID]string, error) {
-	members, err := n.store.List(ctx, resource.MemberKind, resource.Scope{}, nil)
-	if err != nil {
-		return nil, err
-	}
-	out := map[resource.ID]string{n.store.Identity().Instance: n.cfg.Name}
-	for _, m := range members {
-		id, err := resource.ParseID(m.Name)
-		if err != nil {
-			continue // not written by a node: nobody to wait for
-		}
-		spec, err := resource.DecodeSpec[memberSpec](m)
-		if err != nil || spec.Name == "" {
-			spec.Name = m.Name
-		}
-		out[id] = spec.Name
-	}
-	return out, nil
+	r, err := replicate.ReadRoster(ctx, n.store, n.cfg.Name)
+	return r.Names, err
 }

@@ -78,7 +78,7 @@ func troubles(rep *replicate.Status, now time.Time, maxOffset time.Duration) (ou
 		"this machine's clock differs from the members' median by %s", rep.ClockOffset.Round(time.Millisecond))
 	say(recent(rep.ForeignAt, now), "ForeignHeartbeat", "%s (another fleet name or secret uses this NATS)", rep.Foreign)
 	say(rep.PublishError != "", "PublishFailing", "%s: what is written here waits, or spreads by reconciliation", rep.PublishError)
-	say(recent(rep.CloneAt, now) && !rep.Cloned, "CloneSuspected", "another process uses this node's identity; it was started later and takes no writes")
+	say(recent(rep.CloneAt, now) && !rep.Cloned, "CloneSuspected", "another process uses this node's identity; the one that was started later takes no writes")
 	say(rep.Cloned, "CloneSuspected", "another process uses this node's identity, and this one was started later: it takes no writes until it is stopped, or made a member of its own (driftless node reidentify)")
 	say(rep.Stale != "", "Stale", "%s", rep.Stale)
 	say(rep.Unconfirmed, "Unconfirmed", "local writes wait for a member to say whether this copy is the newest")

@@ -103,6 +103,9 @@ type Counters struct {
 	Gone, Held, Forks, Rollbacks, FloorRaises, Bootstraps uint64
 	// ClockRepairs counts how often own writes of a wrong clock were looked for.
 	ClockRepairs uint64
+	// Void counts events that their author has written anew under another
+	// incarnation.
+	Void uint64
 }
 
 // NewCore returns a core at the start of its life.
@@ -241,7 +244,7 @@ func (c *Core) transportChanged(t Transport) {
 // SetRoster says which instances are members, this one included: nobody else
 // moves the clock's median and the heartbeat's period, and a floor needs all of
 // them.
-func (c *Core) SetRoster(members []resource.ID) { c.members.setRoster(members) }
+func (c *Core) SetRoster(r Roster) { c.members.setRoster(r) }
 
 // Wake returns when the next Tick is due, on the monotonic clock.
 func (c *Core) Wake() time.Duration {

@@ -40,6 +40,8 @@ type membership struct {
 	// anyone on the transport can send a heartbeat.
 	roster     map[resource.ID]bool
 	unrostered bool
+	// ended are the last events that stand of incarnations that are over.
+	ended map[resource.ID]uint64
 	// cloneAt is when another process was last heard under this identity.
 	cloneAt time.Time
 	// foreign is the last reason why a heartbeat was refused.
@@ -56,9 +58,9 @@ func (m *membership) period() time.Duration {
 	return max(heartbeatMin, time.Duration(n)*heartbeatMin/heartbeatShare)
 }
 
-func (m *membership) setRoster(ids []resource.ID) {
-	m.roster, m.unrostered = map[resource.ID]bool{}, false
-	for _, id := range ids {
+func (m *membership) setRoster(r Roster) {
+	m.roster, m.unrostered, m.ended = map[resource.ID]bool{}, false, r.Ended
+	for id := range r.Names {
 		m.roster[id] = true
 	}
 }

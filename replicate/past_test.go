@@ -16,12 +16,12 @@ import (
 
 // enroll makes all rigs members of the roster, on every rig.
 func (w *world) enroll(rigs ...*rig) {
-	var ids []resource.ID
+	roster := replicate.Roster{Names: map[resource.ID]string{}}
 	for _, r := range rigs {
-		ids = append(ids, r.store.Identity().Instance)
+		roster.Names[r.store.Identity().Instance] = r.name
 	}
 	for _, r := range w.rigs {
-		r.core.SetRoster(ids)
+		r.core.SetRoster(roster)
 	}
 }
 

@@ -139,7 +139,7 @@ func (c *Core) Confirmed() (uint64, error) {
 }
 
 // SetRoster says which instances are members, as the Member records name them.
-func (r *Replicator) SetRoster(members []resource.ID) {
+func (r *Replicator) SetRoster(members Roster) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.core.SetRoster(members)

@@ -73,6 +73,10 @@ func (c *Core) message(in Message) {
 // ahead.
 func (c *Core) sift(from resource.ID, events []resource.Event) (take, refuse []store.Incoming) {
 	for i := range events {
+		if last, ok := c.members.ended[events[i].Incarnation]; ok && events[i].Seq > last {
+			c.counts.Void++ // written anew by its author
+			continue
+		}
 		in := store.Incoming{Record: events[i].Record, Event: &events[i], From: from}
 		if c.tooFar(c.now, &in.Record) {
 			refuse = append(refuse, in)

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"driftless.dev/hlc"
@@ -148,8 +150,9 @@ func (t *txn) become(next Identity, last Position) {
 	t.identity, t.unsure = next, false
 	t.stamper = Stamper{Instance: next.Instance, Incarnation: next.Incarnation}
 	t.put(BucketMeta, []byte(metaIdentity), next.appendTo(nil))
-	t.metas[metaOwn+string(old[:])] = pack.AppendUint(nil, last.Seq)
-	t.retired = append(t.retired, ownPast{old, last.Seq})
+	past := Past{Incarnation: old, Last: last.Seq, Cut: last.Seq < t.head.Own.Seq}
+	t.metas[metaOwn+string(old[:])] = pack.AppendBool(pack.AppendUint(pack.AppendArray(nil, 2), past.Last), past.Cut)
+	t.retired = append(t.retired, past)
 	if last.Seq > 0 {
 		t.vector[old] = last
 	}
@@ -304,11 +307,23 @@ func nextOwn(tx Tx, inc resource.ID, from, to uint64) (ev *resource.Event, at ui
 	return ev, at, err
 }
 
-// ownPast is an incarnation that was this store's, and the last of its events
-// that stand.
-type ownPast struct {
-	incarnation resource.ID
-	last        uint64
+// Past is an incarnation that was this store's.
+type Past struct {
+	Incarnation resource.ID
+	// Last is the last of its events that stand. Cut says that it wrote more:
+	// those are void, and were written anew under another.
+	Last uint64
+	Cut  bool
+}
+
+// Past lists the incarnations that were this store's before the present one,
+// by id.
+func (s *Store) Past() []Past {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := slices.Clone(s.past)
+	slices.SortFunc(out, func(a, b Past) int { return bytes.Compare(a.Incarnation[:], b.Incarnation[:]) })
+	return out
 }
 
 // isOwn reports whether an event is this store's to publish.
@@ -319,8 +334,8 @@ func (s *Store) isOwn(ev *resource.Event) bool {
 		return true
 	}
 	for _, p := range s.past {
-		if p.incarnation == ev.Incarnation {
-			return ev.Seq <= p.last
+		if p.Incarnation == ev.Incarnation {
+			return ev.Seq <= p.Last
 		}
 	}
 	return false
@@ -337,9 +352,13 @@ func (s *Store) loadPast(tx Tx) (err error) {
 			return false
 		}
 		r := pack.NewReader(payload)
-		last := r.Uint()
+		p := Past{Incarnation: resource.ID([]byte(name))}
+		if n := r.Array(); r.Err() == nil && n != 2 {
+			r.Fail("own past of %d fields", n)
+		}
+		p.Last, p.Cut = r.Uint(), r.Bool()
 		if err = damagedMeta("own", r.Close()); err == nil {
-			s.past = append(s.past, ownPast{resource.ID([]byte(name)), last})
+			s.past = append(s.past, p)
 		}
 		return err == nil
 	})

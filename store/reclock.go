@@ -58,7 +58,7 @@ func (t *txn) reclock(now hlc.Timestamp) error {
 func (t *txn) incarnations() []resource.ID {
 	out := []resource.ID{t.identity.Incarnation}
 	for _, p := range t.s.past {
-		out = append(out, p.incarnation)
+		out = append(out, p.Incarnation)
 	}
 	return out
 }

@@ -72,7 +72,7 @@ type Store struct {
 	// unsure says that the first of them needs a new incarnation.
 	confirmed chan struct{}
 	unsure    bool
-	past      []ownPast // own incarnations before this one
+	past      []Past // own incarnations before this one
 	// disputed are incarnations whose events are held (apply.go).
 	disputed map[resource.ID]bool
 	changed  chan struct{} // closed and replaced by every commit that changed something

@@ -21,7 +21,7 @@ type txn struct {
 
 	identity Identity
 	stamper  Stamper
-	retired  []ownPast // by this transaction
+	retired  []Past // by this transaction
 	// clockWas is what the clock stood at before it was set back, 0 when it was
 	// not: it stands there again if the transaction fails.
 	clockWas hlc.Timestamp

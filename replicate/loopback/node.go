@@ -78,7 +78,7 @@ func (n *Node) Start() (err error) {
 	n.core, err = replicate.LoadCore(n.Store, replicate.Config{
 		Fleet: f.wire, Name: fmt.Sprint("n", n.index), Boot: boot.Uint64(), Seed: boot.Uint64(),
 		SyncInterval: f.opts.SyncInterval, MaxClockOffset: f.opts.MaxClockOffset,
-		CollectAge: f.opts.CollectAge, CollectEvery: f.opts.CollectEvery, Rejoin: f.opts.Rejoin, Members: len(members) - 1,
+		CollectAge: f.opts.CollectAge, CollectEvery: f.opts.CollectEvery, Rejoin: f.opts.Rejoin, Members: len(members.Names) - 1,
 	})
 	if err != nil {
 		return fmt.Errorf("start node %d: %w", n.index, err)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
+	"driftless.dev/replicate"
 	"driftless.dev/resource"
 	"driftless.dev/store"
 )
@@ -14,20 +14,13 @@ import (
 // memberPause is the time between two looks at the roster, as in a node.
 const memberPause = 2 * time.Second
 
-// memberSpec is what a node says of itself in its Member record.
-type memberSpec struct {
-	Name         string   `json:"name"`
-	Incarnations []string `json:"incarnations"`
-	Realms       []string `json:"realms"`
-}
-
 // keepMember keeps the node's Member record and tells the core who the others
 // are, now and from now on.
 func (n *Node) keepMember() {
 	if head := n.Store.Head().Seq; head != n.rosterAt {
 		n.rosterAt = head
-		if ids, err := n.Roster(); err == nil {
-			n.core.SetRoster(ids)
+		if r, err := n.Roster(); err == nil {
+			n.core.SetRoster(r)
 		}
 		if !n.sayMember() {
 			n.rosterAt = math.MaxUint64 // refused, for now
@@ -37,37 +30,22 @@ func (n *Node) keepMember() {
 }
 
 // Roster lists the live members, this one included.
-func (n *Node) Roster() ([]resource.ID, error) {
-	own := n.Store.Identity().Instance
-	ids := []resource.ID{own}
-	rows, err := n.Store.List(context.Background(), resource.MemberKind, resource.Scope{}, nil)
-	for i := range rows {
-		if id, err := resource.ParseID(rows[i].Name); err == nil && id != own {
-			ids = append(ids, id)
-		}
-	}
-	return ids, err
+func (n *Node) Roster() (replicate.Roster, error) {
+	return replicate.ReadRoster(context.Background(), n.Store, n.name())
 }
 
 // sayMember writes what the node is into its record, when it does not say so.
 // A removed member stays removed until a person says otherwise.
 func (n *Node) sayMember() bool {
-	id := n.Store.Identity()
-	inc := id.Incarnation.String()
-	want := memberSpec{Name: fmt.Sprint("n", n.index), Incarnations: []string{inc}, Realms: []string{"*"}}
-	r, err := n.Store.Get(context.Background(), resource.MemberKind, resource.Scope{}, id.Instance.String())
-	if err == nil {
-		if had, err := resource.DecodeSpec[memberSpec](r); err == nil {
-			if slices.Contains(had.Incarnations, inc) {
-				return true
-			}
-			want.Incarnations = append(had.Incarnations, inc)
-		}
-	}
-	return n.putMember(want, resource.System) == nil
+	_, err := replicate.SayMember(impatient{context.Background()}, n.Store, n.name())
+	n.failStop()
+	n.grown()
+	return err == nil
 }
 
-func (n *Node) putMember(spec memberSpec, by resource.Actor) error {
+func (n *Node) name() string { return fmt.Sprint("n", n.index) }
+
+func (n *Node) putMember(spec replicate.MemberSpec, by resource.Actor) error {
 	r := resource.Resource{APIVersion: resource.CoreGroupVersion, Kind: resource.MemberKind, Name: n.Store.Identity().Instance.String()}
 	var err error
 	if r.Spec, err = resource.EncodeSpec(spec); err != nil {
@@ -92,7 +70,7 @@ func (n *Node) Readmit() error {
 	if _, err := n.Store.Get(context.Background(), resource.MemberKind, resource.Scope{}, id.Instance.String()); err == nil {
 		return nil
 	}
-	return n.putMember(memberSpec{Name: fmt.Sprint("n", n.index), Incarnations: []string{id.Incarnation.String()}, Realms: []string{"*"}}, resource.Human)
+	return n.putMember(replicate.MemberSpec{Name: n.name(), Incarnations: []string{id.Incarnation.String()}, Realms: []string{"*"}}, resource.Human)
 }
 
 // AllowRejoin is the operator's word to a node that is older than what the

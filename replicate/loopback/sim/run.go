@@ -109,7 +109,7 @@ func (r *run) begin() error {
 func (r *run) form() error {
 	formed := func() bool {
 		for _, n := range r.f.Nodes() {
-			if ids, err := n.Roster(); err != nil || len(ids) < r.o.Nodes {
+			if roster, err := n.Roster(); err != nil || len(roster.Names) < r.o.Nodes {
 				return false
 			}
 		}
