@@ -260,6 +260,9 @@ func member(s *standing, heads store.Vector) fleet.Member {
 		return m // judged by heartbeats: no answer was asked for
 	}
 	m.Answered = true
+	if s.peer != nil && s.peer.Stale {
+		m.Error = "older than what this node has collected: it takes part in no exchange until it rejoins (driftless node rejoin, on that node)"
+	}
 	m.Incarnation, m.Ready, m.Version, m.SuperRoot = hb.Incarnation.String(), hb.Ready, hb.Software, fmt.Sprintf("%x", hb.Super)
 	have := store.Vector{}
 	for _, p := range append(s.wire.Vector, hb.Own) {
