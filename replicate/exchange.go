@@ -231,7 +231,7 @@ func (c *Core) concludeSession() error {
 		return c.bootstrapped(s)
 	}
 	c.apply(store.Batch{Adopt: storeVector(s.theirs.Vector)}, nil, func(*session, Applied) error {
-		p := wire.Push{From: c.cfg.Identity.Instance, Adopt: wireVector(s.mine.Vector), FloorDigest: s.mine.Floor.Digest()}
+		p := wire.Push{From: c.cfg.Identity.Instance, Adopt: wireVector(s.mine.Vector), FloorDigest: s.mine.Floor.Digest(), Boot: s.theirs.Heartbeat.Boot}
 		c.ask(VerbPush, c.cfg.Fleet.AppendPush(nil, &p), func(*session, Replied) error {
 			c.endSession(resultRepaired, "")
 			return nil

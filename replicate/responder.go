@@ -218,6 +218,11 @@ func (r *Responder) push(ctx context.Context, data []byte) ([]byte, error) {
 		// has collected might be missing.
 		return r.fleet.AppendPushed(nil, &wire.Pushed{Refused: uint64(len(m.Frames) + len(m.Adopt))}), nil
 	}
+	if len(m.Adopt) > 0 && m.Boot != r.standing().Boot {
+		// What it covers was told to an earlier process, and this one may have
+		// been started from an older copy.
+		return r.fleet.AppendPushed(nil, &wire.Pushed{Refused: uint64(len(m.Adopt))}), nil
+	}
 	take, refuse, err := r.admit(m.From, m.Frames)
 	if err != nil {
 		return nil, err

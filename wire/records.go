@@ -122,21 +122,25 @@ type Push struct {
 	Adopt       []Position
 	FloorDigest [32]byte
 	Floor       []Mark
+	// Boot is of the process that the session began with: what Adopt covers was
+	// told to it, and a later one may stand on an older copy.
+	Boot uint64
 }
 
 // AppendPush encodes a push.
 func (f *Fleet) AppendPush(b []byte, m *Push) []byte {
-	b = f.begin(b, 5)
+	b = f.begin(b, 6)
 	b = pack.AppendBin(b, m.From[:])
 	b = appendFrames(b, m.Frames)
 	b = appendPositions(b, m.Adopt)
 	b = pack.AppendBin(b, m.FloorDigest[:])
-	return appendMarks(b, m.Floor)
+	b = appendMarks(b, m.Floor)
+	return pack.AppendUint(b, m.Boot)
 }
 
 // ReadPush decodes a push; the frames are not decoded yet.
 func (f *Fleet) ReadPush(data []byte) (m Push, err error) {
-	r, err := f.open(data, 5)
+	r, err := f.open(data, 6)
 	if err != nil {
 		return Push{}, fmt.Errorf("decode push: %w", err)
 	}
@@ -145,6 +149,7 @@ func (f *Fleet) ReadPush(data []byte) (m Push, err error) {
 	m.Adopt = readPositions(r.Reader, MaxPositions)
 	r.Fixed(m.FloorDigest[:])
 	m.Floor = readMarks(r.Reader)
+	m.Boot = r.Uint()
 	return m, closed("push", r)
 }
 
