@@ -196,7 +196,8 @@ func (b *books) compare(w *write, before *resource.Record) {
 			continue
 		}
 		v.write, v.content, v.acked = w, contentOf(&w.record, v.name), w.acked
-		if old := was[v.name]; old != nil && old.stamp.HLC == v.stamp.HLC {
+		if old := was[v.name]; old != nil && old.stamp.Writer != w.incarnation && b.chains[branch{w.node, old.stamp.Writer}] != nil &&
+			old.present == v.present && gist(before, v.name) == gist(&w.record, v.name) {
 			b.rename(old, v)
 		}
 		w.versions = append(w.versions, v)
@@ -262,6 +263,20 @@ func registersOf(r *resource.Record) []version {
 		})
 	}
 	return out
+}
+
+// gist is what a register says, without the stamps that it refers to: what stays
+// the same when a write is issued anew under another name or time.
+func gist(r *resource.Record, name string) string {
+	switch {
+	case name == desired:
+		return fmt.Sprint(r.Desired.Value)
+	case name == deletion && r.Deletion != nil:
+		return r.Deletion.Value.Strength.String()
+	case name == observed && r.Observed != nil:
+		return string(r.Observed.Value.Status)
+	}
+	return ""
 }
 
 // contentOf is what a register says, whoever said it and when.

@@ -67,6 +67,13 @@ func (r *run) operate() error {
 		for _, n := range r.f.Nodes() {
 			st := n.Status()
 			switch {
+			case st.Cloned && n.Index() < r.o.Nodes && r.copyCloned():
+				// Both stand back for the other: the copy gets a name of its own,
+				// and then this one only has to be started again.
+				n.Crash()
+				if err := r.start(n); err != nil {
+					return err
+				}
 			case st.Cloned:
 				if err := n.Reidentify(); errors.Is(err, replicate.ErrUnsettled) {
 					break // asked again in a moment
@@ -74,6 +81,7 @@ func (r *run) operate() error {
 					return violation("P1", "node %d: reidentify: %v", n.Index(), err)
 				}
 				r.reached["clone reidentified"]++
+				r.renamed = r.renamed || n.Index() >= r.o.Nodes
 			case st.Stale != "":
 				r.reached["stale until allowed"]++
 				if err := n.AllowRejoin(); err != nil {
@@ -93,6 +101,12 @@ func (r *run) operate() error {
 		}
 	}
 	return nil
+}
+
+// copyCloned reports whether the copied directory's process stands back, or
+// has done so and goes by another name now.
+func (r *run) copyCloned() bool {
+	return len(r.f.Nodes()) > r.o.Nodes && (r.f.Nodes()[r.o.Nodes].Status().Cloned || r.renamed)
 }
 
 // converge is the liveness: agreement within the bound.
@@ -397,7 +411,14 @@ func (r *run) figures() error {
 			return violation("figures", "node %d is not ready in a healed fleet: %s", n.Index(), st.Waiting)
 		}
 		if len(st.Peers) != len(r.f.Nodes())-1 {
-			return violation("figures", "node %d knows of %d others, there are %d", n.Index(), len(st.Peers), len(r.f.Nodes())-1)
+			text := ""
+			for _, p := range st.Peers {
+				text += fmt.Sprintf(" %s (%s %s)", p.Instance, p.Name, p.State)
+			}
+			for _, m := range r.f.Nodes() {
+				text += fmt.Sprintf(" | %d is %s", m.Index(), m.Store.Identity().Instance)
+			}
+			return violation("figures", "node %d knows of %d others, there are %d: %s", n.Index(), len(st.Peers), len(r.f.Nodes())-1, text)
 		}
 		for i := range st.Peers {
 			if err := r.figuresOf(n, &st.Peers[i], own); err != nil {

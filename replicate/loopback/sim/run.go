@@ -31,6 +31,7 @@ type run struct {
 	reached map[string]uint64
 	acked   int
 	skewed  bool // some clock was over the bound
+	renamed bool // the copy of a directory became a member of its own
 }
 
 // Run carries out a run. An error is always a *Failure.
