@@ -28,7 +28,7 @@ const (
 	ClockBeforeCheck = active == "clock_before_check"
 	// IncarnationReused: a node that was rolled back goes on under its name.
 	IncarnationReused = active == "incarnation_reused"
-	// AgeCollection: tombstones go by their age alone.
+	// AgeCollection: a tombstone goes at the next round, whoever has seen it.
 	AgeCollection = active == "age_collection"
 	// CursorOffByOne: the outbox goes on one entry behind where a chunk ended.
 	CursorOffByOne = active == "cursor_off_by_one"

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"driftless.dev/hlc"
+	"driftless.dev/mutant"
 	"driftless.dev/pack"
 	"driftless.dev/resource"
 )
@@ -109,7 +110,9 @@ func FloorOf(v Vector) Floor {
 
 // Collected reports whether a record is to go under a floor: a tombstone that
 // lies wholly at or below it.
-func Collected(r *resource.Record, f Floor) bool { return r.Deleted() && f.CoversAll(r) }
+func Collected(r *resource.Record, f Floor) bool {
+	return r.Deleted() && (f.CoversAll(r) || mutant.AgeCollection)
+}
 
 // Swept returns the record without the finalizer entries that a floor makes
 // meaningless: removed ones at or below it. ok is false when there are none;
