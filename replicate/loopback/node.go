@@ -222,7 +222,7 @@ func sum(a, b replicate.Counters) replicate.Counters {
 		ForeignHeartbeats: a.ForeignHeartbeats + b.ForeignHeartbeats, Sessions: sessions,
 		Pulled: a.Pulled + b.Pulled, Pushed: a.Pushed + b.Pushed,
 		Gone: a.Gone + b.Gone, Held: a.Held + b.Held, Forks: a.Forks + b.Forks, Rollbacks: a.Rollbacks + b.Rollbacks,
-		FloorRaises: a.FloorRaises + b.FloorRaises, Bootstraps: a.Bootstraps + b.Bootstraps,
+		ClockRepairs: a.ClockRepairs + b.ClockRepairs, FloorRaises: a.FloorRaises + b.FloorRaises, Bootstraps: a.Bootstraps + b.Bootstraps,
 	}
 }
 

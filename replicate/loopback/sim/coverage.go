@@ -20,11 +20,14 @@ func Required() []string {
 		"refused: outranked", "refused: fenced", "refused: conflict", "refused: exists", "refused: not found", "refused: invalid",
 		"refused: owner", "refused: in use", "refused: no space", "refused: failed", "refused: clock",
 		"quarantine entered", "quarantine left", "parked entered", "parked left",
-		"buried", "returned from the dead", "name conflict", "snapshot used",
+		"floor raised", "collected", "collected: refused as gone", "event held", "bootstrapped", "stale until allowed", "session: stale",
+		"fault: restore", "fault: clone", "fault: evicted", "sole copy destroyed", "session: forked", "reincarnated", "past confirmed",
+		"past unanswered", "rollback settled", "fork settled", "clone heard", "clone reidentified", "refused: unconfirmed",
+		"refused: cloned", "clock repaired", "buried", "returned from the dead", "name conflict", "snapshot used",
 	}
 	for _, v := range []Verb{
 		DoCut, DoCutStream, DoIsolate, DoHeal, DoCrash, DoDieLost, DoDieDone, DoFailDisk, DoFill, DoSlow, DoStepClock, DoDrift,
-		DoFreeze, DoPurge, DoRecreate, DoRollback, DoTruncate, DoSnapshot,
+		DoFreeze, DoPurge, DoRecreate, DoRollback, DoTruncate, DoSnapshot, DoBackup,
 	} {
 		names = append(names, "fault: "+string(v))
 	}

@@ -29,6 +29,7 @@ func (r *run) result() Result {
 		r.reached["floor raised"] += c.FloorRaises
 		r.reached["bootstrapped"] += c.Bootstraps
 		r.reached["clone heard"] += c.OwnClones
+		r.reached["clock repaired"] += c.ClockRepairs
 		for result, times := range c.Sessions {
 			r.reached["session: "+result] += times
 		}

@@ -44,7 +44,8 @@ const (
 	Snapshots   Fault = "snapshots"
 	Restore     Fault = "restore"
 	Clone       Fault = "clone"
-	Away        Fault = "away" // past the horizon
+	Away        Fault = "away"      // past the horizon
+	Strangers   Fault = "strangers" // the members have not heard of each other when it begins
 )
 
 // faults lists what a seed may draw. A fault that the code under test is not

@@ -105,9 +105,12 @@ func (r *run) begin() error {
 }
 
 // form waits until every node has every other on its roster: what a trace
-// disturbs is a fleet. (Nodes that never heard of each other may each collect
-// alone, and then have to be told which of them gives way.)
+// disturbs is a fleet, unless its members are strangers, each of whom may
+// collect alone.
 func (r *run) form() error {
+	if r.o.Has(Strangers) {
+		return r.cheap()
+	}
 	formed := func() bool {
 		for _, n := range r.f.Nodes() {
 			if roster, err := n.Roster(); err != nil || len(roster.Names) < r.o.Nodes {
