@@ -207,7 +207,7 @@ func TestSearch_P4_OursDoesNot(t *testing.T) {
 		{"a member evicted", scope{depth: 7, nodes: 3, deletes: 1, evict: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.scope.depth += *deep
+			c.scope.depth += *deep - shallower
 			w := &world{lib: newLibrary(), rule: ours(), sc: c.scope}
 			trace, states, collected := w.search(func(s *state) string {
 				if why := w.atAll(s); why != "" {
@@ -222,7 +222,7 @@ func TestSearch_P4_OursDoesNot(t *testing.T) {
 				t.Fatalf("in %d steps: %s", len(trace)-1, strings.Join(trace, "; "))
 			}
 			t.Logf("none in %d states, %d of them with something collected, %d steps deep", states, collected, c.scope.depth)
-			if collected == 0 {
+			if collected == 0 && shallower == 0 {
 				t.Error("nothing was ever collected: the search is too shallow to say anything")
 			}
 		})

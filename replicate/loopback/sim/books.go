@@ -214,11 +214,23 @@ func (b *books) compare(w *write, before *resource.Record) {
 	}
 }
 
-// rename follows a write that its node issued anew.
+// rename follows a write that its node issued anew. Where its time fell, so did
+// its place above what it had replaced: nobody has to hold those any more.
 func (b *books) rename(old, v *version) {
 	for _, o := range b.versions[old.register] {
 		if o.stamp.Point() == old.stamp.Point() {
-			o.renamed, v.acked = true, v.acked || o.acked
+			o.renamed, v.acked, v.replaced = true, v.acked || o.acked, v.replaced || o.replaced
+		}
+	}
+	if v.stamp.HLC == old.stamp.HLC {
+		return
+	}
+	for _, name := range [...]string{v.name, desired, deletion} {
+		if name != v.name && v.name != desired && v.name != deletion {
+			continue
+		}
+		for _, o := range b.versions[register{v.id, name}] {
+			o.renamed = o.renamed || o.replaced && o.stamp.HLC < old.stamp.HLC && o.stamp.HLC > v.stamp.HLC
 		}
 	}
 }
