@@ -11,48 +11,47 @@ type Campaign struct {
 	Seeds, Nodes, Acked, Ledger int
 	Virtual, Slowest, Took      time.Duration
 	Reached                     map[string]uint64
-	// Failures are of the seeds that failed, in order of their seeds.
+	// Failures are of the runs that failed, in their order.
 	Failures []*Failure
 }
 
-// RunAll runs the seeds on several processors and sums up. After most failures
-// it starts no further seed.
-func RunAll(seeds []uint64, workers, most int) Campaign {
+// RunAll carries out runs on several processors and sums up. After most failures
+// it starts no further one.
+func RunAll(runs []Options, workers, most int) Campaign {
 	c := Campaign{Reached: map[string]uint64{}}
 	began := time.Now()
-	next := make(chan uint64)
+	next := make(chan int)
 	compiled := NewSchemas()
-	failures := map[uint64]*Failure{}
+	failures := map[int]*Failure{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			for seed := range next {
-				res, err := Run(Draw(seed), compiled)
+			for i := range next {
+				res, err := Run(runs[i], compiled)
 				mu.Lock()
 				if f, ok := err.(*Failure); ok {
-					failures[seed] = f
+					failures[i] = f
 				}
 				c.add(res)
 				mu.Unlock()
 			}
 		})
 	}
-	for _, seed := range seeds {
+	for i := range runs {
 		mu.Lock()
 		stop := len(failures) >= most
 		mu.Unlock()
 		if stop {
 			break
 		}
-		next <- seed
+		next <- i
 	}
 	close(next)
 	wg.Wait()
-	for _, seed := range seeds {
-		if f := failures[seed]; f != nil {
+	for i := range runs {
+		if f := failures[i]; f != nil {
 			c.Failures = append(c.Failures, f)
-			delete(failures, seed)
 		}
 	}
 	c.Took = time.Since(began)

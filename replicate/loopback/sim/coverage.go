@@ -21,7 +21,7 @@ func Required() []string {
 		"refused: owner", "refused: in use", "refused: no space", "refused: failed", "refused: clock",
 		"quarantine entered", "quarantine left", "parked entered", "parked left",
 		"floor raised", "collected", "collected: refused as gone", "event held", "bootstrapped", "stale until allowed", "session: stale",
-		"fault: restore", "fault: clone", "fault: evicted", "sole copy destroyed", "session: forked", "reincarnated", "past confirmed",
+		"fault: restore", "fault: clone", "sole copy destroyed", "session: forked", "reincarnated", "past confirmed",
 		"past unanswered", "rollback settled", "fork settled", "clone heard", "clone reidentified", "refused: unconfirmed",
 		"refused: cloned", "clock repaired", "buried", "returned from the dead", "name conflict", "snapshot used",
 	}

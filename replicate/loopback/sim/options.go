@@ -54,7 +54,7 @@ func faults() []Fault {
 	return []Fault{
 		Drop, Duplicate, LongWay, Cut, Isolate, CutStream, StreamLoss, StreamTwice, Streamless, Purge, Recreate, Rollback,
 		Truncate, Crash, CommitLost, CommitDead, CommitFails, DiskFull, DiskSlow, ClockStep, ClockSkew, ClockDrift, Freeze, LateKinds,
-		Snapshots, Restore, Clone, Away,
+		Snapshots, Restore, Clone,
 	}
 }
 
@@ -100,9 +100,9 @@ func chance(seed uint64, purpose string) *rand.Rand {
 // Has reports whether the run has a fault.
 func (o Options) Has(f Fault) bool { return slices.Contains(o.Faults, f) }
 
-// without returns the options less one fault.
-func (o Options) without(f Fault) Options {
-	o.Faults = slices.DeleteFunc(slices.Clone(o.Faults), func(g Fault) bool { return g == f })
+// Without returns the options less some faults.
+func (o Options) Without(fs ...Fault) Options {
+	o.Faults = slices.DeleteFunc(slices.Clone(o.Faults), func(g Fault) bool { return slices.Contains(fs, g) })
 	return o
 }
 

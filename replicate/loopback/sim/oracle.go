@@ -61,9 +61,9 @@ func (r *run) afterwards() error {
 // let a node rejoin that is older than what was collected, give a clone a name
 // of its own. What it takes to notice is part of the bound.
 func (r *run) operate() error {
-	for range 6 {
+	for range 24 { // a clock that was ahead when a copy was started has to be caught up with
 		r.f.Run(6*time.Second, nil)
-		quiet := true
+		quiet := !r.shared()
 		for _, n := range r.f.Nodes() {
 			st := n.Status()
 			switch {
@@ -100,7 +100,23 @@ func (r *run) operate() error {
 			return err
 		}
 	}
+	if r.shared() {
+		return violation("clone", "two processes go by one name, and neither stands back")
+	}
 	return nil
+}
+
+// shared reports whether two processes have one identity.
+func (r *run) shared() bool {
+	seen := map[resource.ID]bool{}
+	for _, n := range r.f.Nodes() {
+		id := n.Store.Identity().Instance
+		if seen[id] {
+			return true
+		}
+		seen[id] = true
+	}
+	return false
 }
 
 // copyCloned reports whether the copied directory's process stands back, or

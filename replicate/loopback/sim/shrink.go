@@ -87,7 +87,7 @@ func (s *shrinker) fewerSteps() {
 func (s *shrinker) fewerFaults() {
 	for _, f := range []Fault{Drop, Duplicate, LongWay, StreamLoss, StreamTwice, Streamless} {
 		if s.best.Options.Has(f) {
-			s.try(s.best.Options.without(f))
+			s.try(s.best.Options.Without(f))
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -40,12 +39,12 @@ func TestSim_P2_FleetConverges(t *testing.T) {
 	if n == 0 {
 		n = ciSeeds()
 	}
-	var list []uint64
+	var list []sim.Options
 	if *seeds == 0 {
 		list = append(list, regressions()...)
 	}
 	for s := *base; s < *base+n; s++ {
-		list = append(list, s)
+		list = append(list, sim.Draw(s))
 	}
 	c := sim.RunAll(list, runtime.GOMAXPROCS(0), 3)
 	for i, f := range c.Failures {
@@ -66,7 +65,9 @@ func TestSim_P2_FleetConverges(t *testing.T) {
 // replay repeats one run, as a failure's last line says.
 func replay(t *testing.T) {
 	o := sim.Draw(*base)
-	o.Faults = slices.DeleteFunc(o.Faults, func(f sim.Fault) bool { return slices.Contains(strings.Split(*off, ","), string(f)) })
+	for name := range strings.SplitSeq(*off, ",") {
+		o = o.Without(sim.Fault(name))
+	}
 	if *keep != "" {
 		var err error
 		if o.Keep, err = sim.ParseKeep(*keep); err != nil {

@@ -203,7 +203,7 @@ func (m mix) draw(rng *rand.Rand, o Options) Op {
 	if rng.IntN(2) == 0 {
 		op.Scope = fmt.Sprint("p", rng.IntN(2))
 	}
-	large, crowd := rng.IntN(1200) == 0, rng.IntN(200) == 0
+	large, crowd := rng.IntN(1200) == 0, rng.IntN(60) == 0
 	switch {
 	case op.Kind == lateKind && !o.Has(LateKinds):
 		op.Kind = noteKind
