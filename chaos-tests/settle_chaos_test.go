@@ -1,0 +1,67 @@
+//go:build chaos
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"driftless.dev/chaos-tests/history"
+)
+
+// settle waits until every node says that the fleet has converged.
+func (f *fleet) settle(within time.Duration) {
+	f.t.Helper()
+	eventually(f.t, within, "every node says that the fleet has converged", func(ctx context.Context) error {
+		for _, n := range f.nodes {
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+			view, err := n.client.FleetCheck(ctx)
+			cancel()
+			if err != nil {
+				return fmt.Errorf("%s: %w", n.name, err)
+			}
+			if !view.Converged || len(view.Members) != len(f.nodes) {
+				return fmt.Errorf("%s: %d members: %s", n.name, len(view.Members), view.Reason)
+			}
+		}
+		return nil
+	})
+}
+
+// states reads all nodes, again when one moved meanwhile.
+func (f *fleet) states() (out []history.State) {
+	f.t.Helper()
+	eventually(f.t, time.Minute, "all nodes answer for one root", func(ctx context.Context) error {
+		out = nil
+		for _, n := range f.nodes {
+			s, err := n.state(ctx)
+			if err != nil {
+				return fmt.Errorf("read %s: %w", n.name, err)
+			}
+			out = append(out, s)
+		}
+		for _, n := range f.nodes {
+			info, err := n.client.Node(ctx)
+			if err != nil {
+				return err
+			}
+			if info.SuperRoot != out[0].Root {
+				return fmt.Errorf("%s has root %s, %s had %s", n.name, info.SuperRoot, out[0].Node, out[0].Root)
+			}
+		}
+		return nil
+	})
+	return out
+}
+
+// node returns the node of a name.
+func (f *fleet) node(name string) *node {
+	for _, n := range f.nodes {
+		if n.name == name {
+			return n
+		}
+	}
+	f.t.Fatalf("no node %s", name)
+	return nil
+}
