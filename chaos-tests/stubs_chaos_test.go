@@ -3,7 +3,7 @@
 package chaos
 
 func networkFaults() []scenario  { return nil }
-func diskFaults() []scenario     { return nil }
+func flippedBits(r *round)       {}
 func clockFaults() []scenario    { return nil }
 func buildFaults() []scenario    { return nil }
 func identityFaults() []scenario { return nil }
