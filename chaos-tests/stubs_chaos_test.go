@@ -2,7 +2,6 @@
 
 package chaos
 
-func networkFaults() []scenario  { return nil }
 func flippedBits(r *round)       {}
 func clockFaults() []scenario    { return nil }
 func buildFaults() []scenario    { return nil }

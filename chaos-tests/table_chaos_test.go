@@ -77,6 +77,11 @@ func newRound(t *testing.T, s scenario) *round {
 	return &round{t: t, s: s, full: *roundFlag == "full", began: time.Now(), rec: rec, load: &load{t: t, rec: rec}}
 }
 
+// seq is the round's place in the table, for names that must differ.
+func (r *round) seq() int {
+	return slices.IndexFunc(scenarios(), func(s scenario) bool { return s.name == r.s.name })
+}
+
 // times is how often the round does something.
 func (r *round) times(short, full int) int {
 	if r.full {
