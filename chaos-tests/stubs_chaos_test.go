@@ -2,7 +2,4 @@
 
 package chaos
 
-func flippedBits(r *round)       {}
-func clockFaults() []scenario    { return nil }
-func buildFaults() []scenario    { return nil }
 func identityFaults() []scenario { return nil }
