@@ -56,7 +56,6 @@ type load struct {
 	t       *testing.T
 	rec     *history.Recorder
 	clients atomic.Int64
-	names   atomic.Int64
 }
 
 // writer is one client of one node.

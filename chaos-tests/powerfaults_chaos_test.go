@@ -115,14 +115,14 @@ func powerCut(r *round) {
 	d := r.lazyDisk()
 	n := r.lone(func(n *node) { n.data = filepath.Join(d.path, "data") })
 	sectors := 0
-	for range r.times(8, 200) {
+	for range r.times(8, 150) {
 		sectors = d.cutUnderWrites(n, rng)
 		r.injected++
 		if problems, err := n.sound(); err != nil || len(problems) > 0 {
 			r.t.Fatalf("P9: after power cut %d: %v %v", r.injected, problems, err)
 		}
 		n.start()
-		n.ready(30 * time.Second)
+		n.answers(30 * time.Second)
 		if lost := r.whole(n); lost > 0 {
 			r.lost += lost
 			r.t.Fatalf("P1: %d acknowledged writes are gone after power cut %d", lost, r.injected)
@@ -159,14 +159,14 @@ func powerCutFleet(r *round) {
 func lyingDisk(r *round) {
 	rng := rand.New(rand.NewPCG(rand.Uint64(), 0))
 	caught := 0
-	for range r.times(3, 20) {
+	for range r.times(3, 15) {
 		d := r.lazyDisk()
 		n := r.lone(func(n *node) { n.data = filepath.Join(d.path, "data") })
 		n.stop() // what is there by now is on the disk
 		before := len(r.rec.Ops())
 		d.order("lie on")
 		n.start()
-		n.ready(30 * time.Second)
+		n.answers(30 * time.Second)
 		d.cutUnderWrites(n, rng)
 		d.order("lie off")
 		r.injected++
@@ -175,7 +175,7 @@ func lyingDisk(r *round) {
 			caught++ // it names the damage and does not start
 			continue
 		}
-		n.ready(30 * time.Second)
+		n.answers(30 * time.Second)
 		if lost := r.wholeSince(n, before); lost > 0 {
 			r.lost += lost
 			caught++

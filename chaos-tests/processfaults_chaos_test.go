@@ -19,8 +19,8 @@ func processFaults() []scenario {
 
 func killNode(r *round) {
 	f := r.newFleet(options{})
-	for range r.times(1, 6) {
-		r.under(func() { r.killLoop(f.nodes[1], r.times(5, 15)) })
+	for range r.times(1, 5) {
+		r.under(func() { r.killLoop(f.nodes[1], r.times(5, 12)) })
 	}
 	r.verify()
 }
@@ -38,8 +38,8 @@ func (r *round) killLoop(n *node, kills int) {
 
 func killHost(r *round) {
 	f := r.newFleet(options{hosted: true})
-	for range r.times(1, 6) {
-		r.under(func() { r.killLoop(f.nodes[0], r.times(3, 8)) })
+	for range r.times(1, 5) {
+		r.under(func() { r.killLoop(f.nodes[0], r.times(3, 6)) })
 	}
 	r.verify()
 }

@@ -55,13 +55,8 @@ func (f *fleet) states() (out []history.State) {
 	return out
 }
 
-// node returns the node of a name.
-func (f *fleet) node(name string) *node {
-	for _, n := range f.nodes {
-		if n.name == name {
-			return n
-		}
-	}
-	f.t.Fatalf("no node %s", name)
-	return nil
+// answers waits until the node serves, which is before it has looked for peers.
+func (n *node) answers(within time.Duration) {
+	n.t.Helper()
+	eventually(n.t, within, n.name+" answers", func(ctx context.Context) error { return n.client.Healthz(ctx) })
 }

@@ -22,6 +22,8 @@ type scenario struct {
 	name, fault, rows string
 	short             bool
 	run               func(*round)
+	// pending says what the product lacks for it: it fails until that is there.
+	pending string
 }
 
 // scenarios are all faults, in the order of the summary.
@@ -47,6 +49,9 @@ func TestChaos(t *testing.T) {
 				}
 				r := newRound(t, s)
 				t.Cleanup(func() { rep.add(r.row(t.Failed())) })
+				if s.pending != "" {
+					t.Fatalf("pending: %s", s.pending)
+				}
 				s.run(r)
 				if r.injected == 0 {
 					t.Error("the fault was not injected once: the run shows nothing")

@@ -1,5 +1,0 @@
-//go:build chaos
-
-package chaos
-
-func identityFaults() []scenario { return nil }
