@@ -109,13 +109,14 @@ func (w *writer) run(ctx context.Context, pace time.Duration, step func(*writer,
 	}
 }
 
-// shared writes upon what it reads of a record that every node writes to, now
-// and then as a person.
+// shared writes upon what it reads of a record that every node writes to. A
+// quarter of them are written by persons too, after which automation is refused.
 func (w *writer) shared(ctx context.Context) {
-	key := fmt.Sprintf("item-%03d", w.rng.IntN(sharedItems))
+	item := w.rng.IntN(sharedItems)
+	key := fmt.Sprintf("item-%03d", item)
 	at, ok := w.read(ctx, key)
 	if ok {
-		w.put(ctx, key, at, w.rng.IntN(25) == 0)
+		w.put(ctx, key, at, item < sharedItems/4 && w.rng.IntN(5) == 0)
 	}
 }
 
