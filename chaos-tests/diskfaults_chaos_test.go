@@ -14,6 +14,7 @@ import (
 
 	"driftless.dev/chaos-tests/history"
 	"driftless.dev/client"
+	"driftless.dev/resource"
 )
 
 func diskFaults() []scenario {
@@ -179,7 +180,7 @@ func (r *round) wholeSince(n *node, first int) (lost int) {
 	r.t.Helper()
 	have := map[int64]bool{}
 	list, err := n.client.List(r.t.Context(), client.Query{Kind: itemKind})
-	if err != nil {
+	if err != nil && !errors.Is(err, resource.ErrNotFound) { // the kind itself is gone
 		r.t.Fatal(err)
 	}
 	for _, item := range list {
