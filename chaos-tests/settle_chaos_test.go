@@ -60,3 +60,17 @@ func (n *node) answers(within time.Duration) {
 	n.t.Helper()
 	eventually(n.t, within, n.name+" answers", func(ctx context.Context) error { return n.client.Healthz(ctx) })
 }
+
+// alive checks that one node hears another as it should.
+func (r *round) alive(at, of *node) {
+	r.t.Helper()
+	view, err := at.client.Fleet(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, m := range view.Members {
+		if m.Name == of.name && m.State != "alive" {
+			r.t.Errorf("%s is %s to %s", m.Name, m.State, at.name)
+		}
+	}
+}

@@ -124,15 +124,7 @@ func slowSync(r *round) {
 			}
 			for range r.times(3, 10) {
 				pause(r.t, time.Second)
-				view, err := f.nodes[0].client.Fleet(r.t.Context())
-				if err != nil {
-					r.t.Fatal(err)
-				}
-				for _, m := range view.Members {
-					if m.State == "lost" || m.State == "suspect" {
-						r.t.Errorf("D8: %s is %s to the others", m.Name, m.State)
-					}
-				}
+				r.alive(f.nodes[0], f.nodes[1])
 			}
 			if history.Count(r.rec.Ops()).Acked == before {
 				r.t.Error("nothing was written meanwhile")
