@@ -194,18 +194,21 @@ func (c *checker) created() {
 }
 
 // rising: P6. In the order of the node's log every incarnation's stamps rise.
+// Two processes that were started from one directory write as one incarnation
+// until they notice; each of them is held to it.
 func (c *checker) rising() {
-	by := map[string][]Op{}
+	type author struct{ node, writer string }
+	by := map[author][]Op{}
 	for _, op := range c.ops {
-		if op.Action != Read && op.Outcome == Acked && op.Writer != "" {
-			by[op.Writer] = append(by[op.Writer], op)
+		if a := (author{op.Node, op.Writer}); op.Action != Read && op.Outcome == Acked && op.Writer != "" {
+			by[a] = append(by[a], op)
 		}
 	}
-	for writer, ops := range by {
+	for at, ops := range by {
 		slices.SortFunc(ops, func(a, b Op) int { return cmp.Compare(a.Seq, b.Seq) })
 		for i := 1; i < len(ops); i++ {
 			if a, b := ops[i-1], ops[i]; a.HLC >= b.HLC {
-				c.fail("P6: writer %s stamped %s at seq %d and %s at seq %d", writer, a.HLC, a.Seq, b.HLC, b.Seq)
+				c.fail("P6: writer %s on %s stamped %s at seq %d and %s at seq %d", at.writer, at.node, a.HLC, a.Seq, b.HLC, b.Seq)
 			}
 		}
 	}
