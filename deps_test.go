@@ -14,7 +14,6 @@ import (
 // what stands right of it and nothing else of ours. The pure core reaches
 // neither NATS nor bbolt nor HTTP.
 var arrows = map[string][]string{
-<<<<<<< HEAD
 	"pack":                   {},
 	"mutant":                 {},
 	"hlc":                    {},
@@ -40,44 +39,14 @@ var arrows = map[string][]string{
 	"cmd/node":               {".", "replicate", "resource"},
 	"cmd/driftless":          {".", "cli", "netcut", "resource", "store"},
 	"netcut":                 {},
-	"chaos-tests":            {"client", "resource", "store", "store/bolt"},
+	"chaos-tests":            {"chaos-tests/history", "client", "fleet", "hlc", "resource", "store", "store/bolt", "wire"},
+	"chaos-tests/history":    {"hlc"},
+	"chaos-tests/lazyfs":     {},
 	"bench":                  {"resource", "store", "store/bolt", "store/memory"},
 	"store/storetest":        {"hlc", "merkle", "pack", "resolve", "resource", "store", "store/memory"},
 	"store/search":           {},
 	"store/enginetest":       {"store"},
 	"resource/resourcetest":  {"hlc", "pack", "resource"},
-=======
-	"pack":                  {},
-	"hlc":                   {},
-	"merkle":                {},
-	"resource":              {"hlc", "pack"},
-	"resolve":               {"resource"},
-	"wire":                  {"hlc", "merkle", "pack", "resource"},
-	"store":                 {"hlc", "merkle", "pack", "resolve", "resource"},
-	"store/memory":          {"store"},
-	"store/bolt":            {"store"},
-	"replicate":             {"hlc", "merkle", "pack", "resource", "store", "wire"},
-	"replicate/jetstream":   {"replicate", "resource", "wire"},
-	"replicate/loopback":    {"hlc", "replicate", "resource", "store", "store/memory", "wire"},
-	"fleet":                 {},
-	"manifest":              {},
-	"metrics":               {},
-	"api":                   {"fleet", "hlc", "metrics", "resource", "store"},
-	"client":                {"fleet", "hlc", "resource"},
-	"cli/jsonpath":          {},
-	"cli":                   {"cli/jsonpath", "client", "fleet", "hlc", "manifest", "resource"},
-	".":                     {"api", "fleet", "hlc", "metrics", "replicate", "replicate/jetstream", "resource", "store", "store/bolt", "wire"},
-	"cmd/node":              {".", "replicate", "resource"},
-	"cmd/driftless":         {".", "cli", "netcut", "resource", "store"},
-	"netcut":                {},
-	"chaos-tests":           {"chaos-tests/history", "client", "fleet", "hlc", "resource", "store", "store/bolt", "wire"},
-	"chaos-tests/history":   {"hlc"},
-	"chaos-tests/lazyfs":    {},
-	"bench":                 {"resource", "store", "store/bolt", "store/memory"},
-	"store/storetest":       {"hlc", "merkle", "pack", "resolve", "resource", "store", "store/memory"},
-	"store/enginetest":      {"store"},
-	"resource/resourcetest": {"hlc", "pack", "resource"},
->>>>>>> 8b2e60e (Run the chaos rounds by make, and a short one in CI)
 }
 
 // outside says which packages may import a technology at all.
