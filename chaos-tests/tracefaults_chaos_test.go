@@ -4,7 +4,9 @@ package chaos
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -13,19 +15,22 @@ import (
 )
 
 // traced runs a process under strace, which injects into it. strace counts
-// calls per thread: the n-th is the n-th of some thread.
-func (r *round) traced(p *process, inject string) {
+// calls per thread: the n-th is the n-th of some thread. What it did is told by
+// the file that is returned.
+func (r *round) traced(p *process, inject string) (trace string) {
 	r.t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		r.t.Fatalf("%v (apt-get install strace)", err)
 	}
 	call, _, _ := strings.Cut(inject, ":")
-	p.wrap = []string{strace, "-f", "-qq", "-e", "signal=none", "-e", "trace=" + call, "-e", "inject=" + inject, "-o", "/dev/null"}
+	trace = filepath.Join(r.t.TempDir(), "trace")
+	p.wrap = []string{strace, "-f", "-qq", "-e", "signal=none", "-e", "trace=" + call, "-e", "inject=" + inject, "-o", trace}
 	if !strings.Contains(inject, "signal=") { // with the filter strace 6.1 injects no signal
 		p.wrap = append(p.wrap, "--seccomp-bpf")
 	}
 	p.wrap = append(p.wrap, "setpriv", "--pdeathsig", "KILL") // the program does not outlive its tracer
+	return trace
 }
 
 // livesOf starts a lone node again and again, has it written to, and injects at
@@ -37,12 +42,15 @@ func (r *round) livesOf(inject func(n int) string, after func(*node)) {
 	// The short round takes a few of the first calls: some of the start's, some
 	// of the first commits'.
 	for nth := 1; r.full || nth <= 17; nth += r.times(4, 1) {
-		r.traced(n.process, inject(nth))
+		trace := r.traced(n.process, inject(nth))
 		n.start()
-		hit := r.writeUntilEnd(n)
+		ended := r.writeUntilEnd(n)
 		n.kill()
 		n.wrap = nil
-		if !hit {
+		if !ended {
+			if r.injectedIn(trace) {
+				r.t.Errorf("D2: the node goes on after a fault at call %d", nth)
+			}
 			if nth == 1 {
 				r.t.Error("the first call was not reached")
 			}
@@ -63,6 +71,16 @@ func (r *round) livesOf(inject func(n int) string, after func(*node)) {
 	if r.lost > 0 {
 		r.t.Errorf("P1: %d acknowledged writes are gone", r.lost)
 	}
+}
+
+// injectedIn tells whether strace says that it made a call fail.
+func (r *round) injectedIn(trace string) bool {
+	r.t.Helper()
+	text, err := os.ReadFile(trace)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return strings.Contains(string(text), "(INJECTED)")
 }
 
 // writeUntilEnd has several clients write to a node, and tells whether the node
