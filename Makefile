@@ -57,6 +57,7 @@ chaos: ## every fault, as root: needs nftables, iproute2, strace, /dev/fuse; mak
 
 chaos-short: ## the round that CI runs, in under three minutes
 	$(GO) vet -tags chaos $(CHAOS)
+	$(GO) tool staticcheck -tags chaos $(CHAOS)
 	$(GO) test -tags chaos ./chaos-tests -run TestChaos -count 1 -parallel 4 -timeout 10m -args -round short -report $(CURDIR)/$(BIN)/chaos-short.json; \
 		code=$$?; cat $(BIN)/chaos-short.txt; exit $$code
 

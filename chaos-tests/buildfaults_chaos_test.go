@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"driftless.dev/client"
 )
 
 var previousFlag = flag.String("previous", "", "commit of the previous build; by default the one before the newest change to the node")
@@ -28,8 +30,16 @@ func (r *round) previousCommit() string {
 	if *previousFlag != "" {
 		return *previousFlag
 	}
-	newest := strings.TrimSpace(sh(r.t, "", "git", "log", "-1", "--format=%H", "--", ":/wire", ":/store", ":/replicate", ":/resolve", ":/resource", ":/node.go"))
-	return newest + "~1"
+	if r.git("rev-parse", "--is-shallow-repository") == "true" {
+		r.t.Fatal("the previous commit is not in this shallow clone: git fetch --unshallow, or name one that is (-previous COMMIT)")
+	}
+	return r.git("log", "-1", "--format=%H", "--", ":/wire", ":/store", ":/replicate", ":/resolve", ":/resource", ":/node.go") + "~1"
+}
+
+// git asks git about this checkout, whoever owns it.
+func (r *round) git(args ...string) string {
+	r.t.Helper()
+	return strings.TrimSpace(sh(r.t, "", append([]string{"git", "-c", "safe.directory=*"}, args...)...))
 }
 
 // buildPrevious builds a node from a commit and returns the program's path and
@@ -38,9 +48,9 @@ func (r *round) previousCommit() string {
 func (r *round) buildPrevious(commit string) (path, protocol string) {
 	r.t.Helper()
 	dir := r.t.TempDir()
-	top := strings.TrimSpace(sh(r.t, "", "git", "rev-parse", "--show-toplevel"))
+	top := r.git("rev-parse", "--show-toplevel")
 	tar := filepath.Join(dir, "source.tar")
-	sh(r.t, "", "git", "-C", top, "archive", "-o", tar, commit)
+	r.git("-C", top, "archive", "-o", tar, commit)
 	sh(r.t, "", "tar", "-x", "-C", dir, "-f", tar)
 	path = filepath.Join(dir, "previous-node")
 	cmd := exec.Command("go", "build", "-o", path, "./cmd/node")
@@ -48,7 +58,7 @@ func (r *round) buildPrevious(commit string) (path, protocol string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		r.t.Fatalf("build %s: %v\n%s", commit, err, out)
 	}
-	return path, protocolOf(sh(r.t, "", "git", "-C", top, "show", commit+":wire/wire.go"))
+	return path, protocolOf(r.git("-C", top, "show", commit+":wire/wire.go"))
 }
 
 // protocolOf reads the protocol version from the wire package's source.
@@ -86,8 +96,8 @@ func previousBuild(r *round) {
 	r.verify()
 }
 
-// refusedByVersion: nodes that speak different protocols say so, and neither
-// takes the other's silence for agreement.
+// refusedByVersion: of nodes that speak different protocols the new one says so,
+// and the old one adopts nothing.
 func (r *round) refusedByVersion(path string) {
 	f := newFleet(r.t, options{names: []string{"a", "b"}, prepare: func(f *fleet) { f.nodes[1].program = path }})
 	r.fleet = f
@@ -104,4 +114,7 @@ func (r *round) refusedByVersion(path string) {
 		}
 		return err
 	})
+	if items, err := f.nodes[1].client.List(r.t.Context(), client.Query{Kind: itemKind}); err == nil {
+		r.t.Errorf("S6: the old node took over %d records of another protocol", len(items))
+	}
 }
