@@ -115,7 +115,7 @@ func (n *node) writeOne(r *round, label string) (history.Op, error) {
 	w := writer{load: r.load, id: int(r.load.clients.Add(1)), n: n}
 	op := w.begin(history.Put, fmt.Sprintf("%s-%s-%d", label, n.name, r.rec.Value()))
 	op.Value = r.rec.Value()
-	rec := item2(r.t, "Item", op.Key, op.Value, 0)
+	rec := valued(r.t, "Item", op.Key, op.Value, 0)
 	rec.Annotations = map[string]string{"padding": strings.Repeat("x", 2000)}
 	ctx, cancel := context.WithTimeout(r.t.Context(), callTimeout)
 	defer cancel()

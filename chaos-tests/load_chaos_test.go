@@ -195,12 +195,12 @@ func (w *writer) put(ctx context.Context, key string, at standing, human bool) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	out, err := w.n.client.With(call).Put(ctx, item2(w.t, "Item", key, op.Value, op.Saw))
+	out, err := w.n.client.With(call).Put(ctx, valued(w.t, "Item", key, op.Value, op.Saw))
 	done := w.end(op, out, err)
 	return standing{value: op.Value, digest: done.Digest}, done.Outcome == history.Acked
 }
 
-func item2(t *testing.T, kind, name string, value, saw int64) resource.Resource {
+func valued(t *testing.T, kind, name string, value, saw int64) resource.Resource {
 	spec, err := resource.EncodeSpec(itemSpec{value, saw})
 	if err != nil {
 		t.Error(err)
@@ -213,7 +213,7 @@ func (w *writer) create(ctx context.Context, name string) {
 	op.Value = w.rec.Value()
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	out, err := w.n.client.Create(ctx, item2(w.t, "Tag", name, op.Value, 0))
+	out, err := w.n.client.Create(ctx, valued(w.t, "Tag", name, op.Value, 0))
 	if errors.Is(err, resource.ErrExists) {
 		return // as most are: not worth a row
 	}
