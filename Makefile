@@ -46,6 +46,21 @@ mutants: ## break the code on purpose, one way after the other: the simulation h
 acceptance: ## real processes: 20,000 writes through three nodes, a kill -9, NATS away for 20 s
 	$(GO) test ./chaos-tests -count 1 -v -timeout 20m -args -writes 20000 -outage 20s
 
+.PHONY: chaos chaos-short
+CHAOS := ./chaos-tests/... ./cmd/node
+
+chaos: ## every fault, as root: needs nftables, iproute2, strace, /dev/fuse; make chaos FAULT=power runs some
+	$(GO) vet -tags chaos $(CHAOS)
+	$(GO) tool staticcheck -tags chaos $(CHAOS)
+	$(GO) test -tags chaos ./chaos-tests -run 'TestChaos/faults/$(FAULT)' -count 1 -timeout 90m -args -round full -report $(CURDIR)/$(BIN)/chaos.json; \
+		code=$$?; cat $(BIN)/chaos.txt; exit $$code
+
+chaos-short: ## the round that CI runs, in under three minutes
+	$(GO) vet -tags chaos $(CHAOS)
+	$(GO) tool staticcheck -tags chaos $(CHAOS)
+	$(GO) test -tags chaos ./chaos-tests -run TestChaos -count 1 -parallel 4 -timeout 10m -args -round short -report $(CURDIR)/$(BIN)/chaos-short.json; \
+		code=$$?; cat $(BIN)/chaos-short.txt; exit $$code
+
 bench: ## what a durable write costs beside bare bbolt, both from one run
 	$(GO) run ./bench
 

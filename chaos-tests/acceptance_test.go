@@ -36,7 +36,7 @@ type acked struct {
 // acknowledged write is present, knowingly replaced, or in a ledger because it
 // was outranked or came earlier. (-writes 20000 -outage 20s is the full run.)
 func TestAcceptance_P1_P5_WritesUnderFaults(t *testing.T) {
-	c := newCluster(t, "a", "b", "c")
+	c := newFleet(t, options{names: []string{"a", "b", "c"}})
 	c.createRecords()
 	w := &writers{c: c, total: int64(*writes), span: 2**outage + 10*time.Second}
 	done := make(chan struct{})
@@ -50,8 +50,8 @@ func TestAcceptance_P1_P5_WritesUnderFaults(t *testing.T) {
 	c.nodes[1].start()
 	w.at(0.4)
 	c.nats.kill()
-	sleepUntil(t, *outage)
-	c.nats.start()
+	pause(t, *outage)
+	c.nats.launch()
 	<-done
 	took := c.agree(15 * time.Second)
 	t.Logf("%d writes acknowledged, %d refused as outranked, %d unanswered; equal roots on all three %s after the last",
@@ -62,18 +62,9 @@ func TestAcceptance_P1_P5_WritesUnderFaults(t *testing.T) {
 	c.verify(w.acked)
 }
 
-// sleepUntil is a fault's length: the one thing that is waited for by time.
-func sleepUntil(t *testing.T, d time.Duration) {
-	t.Helper()
-	select {
-	case <-time.After(d):
-	case <-t.Context().Done():
-	}
-}
-
 // createRecords makes the kind and the records on the first node, and waits
 // until all have them.
-func (c *cluster) createRecords() {
+func (c *fleet) createRecords() {
 	c.t.Helper()
 	ctx := c.t.Context()
 	kind, err := resource.KindResource(resource.Kind{
@@ -115,7 +106,7 @@ func item(n, value int) resource.Resource {
 
 // writers spread their writes over a span, so that the faults fall into it.
 type writers struct {
-	c     *cluster
+	c     *fleet
 	total int64
 	span  time.Duration
 
@@ -170,7 +161,7 @@ func (w *writers) writer(n *node, rng *rand.Rand, pace time.Duration) {
 // at waits until a share of the writes has begun.
 func (w *writers) at(share float64) {
 	w.c.t.Helper()
-	w.c.eventually(w.span+time.Minute, fmt.Sprintf("%.0f %% of the writes", 100*share), func(context.Context) error {
+	eventually(w.c.t, w.span+time.Minute, fmt.Sprintf("%.0f %% of the writes", 100*share), func(context.Context) error {
 		if n := w.begun.Load(); float64(n) < share*float64(w.total) {
 			return fmt.Errorf("%d of %d", n, w.total)
 		}
@@ -180,7 +171,7 @@ func (w *writers) at(share float64) {
 
 // verify stops the nodes, opens their stores and accounts for every
 // acknowledged write.
-func (c *cluster) verify(all []acked) {
+func (c *fleet) verify(all []acked) {
 	c.t.Helper()
 	a := account{t: c.t, final: map[string]string{}, lost: map[string]bool{}, contexts: map[string][]resource.Context{}}
 	var root string

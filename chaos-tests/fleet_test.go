@@ -1,5 +1,8 @@
 // Package chaos drives real processes, real NATS and real disks through
 // faults, and holds the fleet to its promises from what clients were told.
+//
+// TestAcceptance is part of every test run. The faults that need root, network
+// namespaces, a tracer or FUSE stand behind the build tag chaos (make chaos).
 package chaos
 
 import (
@@ -7,12 +10,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,8 +28,11 @@ var (
 	outage = flag.Duration("outage", 5*time.Second, "how long NATS is away in it")
 )
 
-// binaries are built once, by TestMain.
+// binaries is the folder that TestMain builds the programs into, once.
 var binaries string
+
+// program is one to be built: its package and build tags.
+type program struct{ name, pkg, tags string }
 
 func TestMain(m *testing.M) {
 	if bolt.RunVerifier() {
@@ -43,146 +49,126 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binaries = dir
-	for name, pkg := range map[string]string{
-		"driftless-node": "driftless.dev/cmd/node", "driftless": "driftless.dev/cmd/driftless", "nats-server": "github.com/nats-io/nats-server/v2",
-	} {
-		if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), pkg).CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", name, err, out)
+	for _, p := range append([]program{
+		{"driftless-node", "driftless.dev/cmd/node", ""},
+		{"driftless", "driftless.dev/cmd/driftless", ""},
+		{"nats-server", "github.com/nats-io/nats-server/v2", ""},
+	}, furtherPrograms()...) {
+		if out, err := exec.Command("go", "build", "-tags", p.tags, "-o", filepath.Join(dir, p.name), p.pkg).CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", p.name, err, out)
 			return 1
 		}
 	}
 	return m.Run()
 }
 
-// process is a program under test, with the arguments to start it again by.
-type process struct {
-	t    *testing.T
-	name string
-	args []string
-	log  *os.File
-	cmd  *exec.Cmd
-	done chan struct{}
-	err  error
-}
-
-func newProcess(t *testing.T, label, program string, args ...string) *process {
-	t.Helper()
-	log, err := os.Create(filepath.Join(t.TempDir(), label+".log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{t: t, name: label, args: append([]string{filepath.Join(binaries, program)}, args...), log: log}
-	t.Cleanup(func() {
-		p.kill()
-		log.Close()
-		if t.Failed() {
-			text, _ := os.ReadFile(log.Name())
-			lines := strings.Split(string(text), "\n")
-			t.Logf("last lines of %s:\n%s", label, strings.Join(lines[max(0, len(lines)-25):], "\n"))
-		}
-	})
-	return p
-}
-
-func (p *process) start() {
-	p.t.Helper()
-	p.cmd = exec.Command(p.args[0], p.args[1:]...)
-	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	if err := p.cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
-	p.done = make(chan struct{})
-	go func(cmd *exec.Cmd, done chan struct{}) {
-		p.err = cmd.Wait()
-		close(done)
-	}(p.cmd, p.done)
-}
-
-// kill ends the process as a power cut of the process would.
-func (p *process) kill() {
-	if p.cmd == nil {
-		return
-	}
-	_ = p.cmd.Process.Signal(syscall.SIGKILL) // one that is gone already is fine
-	<-p.done
-	p.cmd = nil
-}
-
-// stop ends the process in order and expects it to say so.
-func (p *process) stop() {
-	p.t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		p.t.Fatalf("stop %s: %v", p.name, err)
-	}
-	select {
-	case <-p.done:
-	case <-time.After(30 * time.Second):
-		p.t.Fatalf("%s does not end on SIGTERM", p.name)
-	}
-	if p.err != nil {
-		p.t.Errorf("%s ended with %v", p.name, p.err)
-	}
-	p.cmd = nil
-}
-
-// freePort returns a port that nobody listens on now.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 // node is a member as a process.
 type node struct {
 	*process
-	data   string
-	url    string
-	client *client.Client
+	data, url string
+	join      string   // NATS, "" for the node that hosts it
+	listen    string   // where it hosts it
+	further   []string // arguments
+	client    *client.Client
 }
 
-// cluster is a NATS server and nodes that join it, each a process.
-type cluster struct {
+// start starts the process with what its fields say now.
+func (n *node) start() {
+	n.t.Helper()
+	n.args = append([]string{"--name", n.name, "--data", n.data, "--http", n.url[len("http://"):], "--fleet", fleetName, "--sync-interval", "3s"}, n.further...)
+	if socket, ok := strings.CutPrefix(n.url, "unix://"); ok {
+		n.args[5] = "unix:" + socket
+	}
+	if n.join != "" {
+		n.args = append(n.args, "--join", n.join)
+	} else {
+		n.args = append(n.args, "--nats-listen", n.listen)
+	}
+	n.launch()
+}
+
+// ready waits until the node has caught up with the fleet.
+func (n *node) ready(within time.Duration) {
+	n.t.Helper()
+	eventually(n.t, within, n.name+" is ready", func(ctx context.Context) error { return n.client.Readyz(ctx) })
+}
+
+// fleet is nodes as processes, over a NATS server of its own or over the one
+// that the first node hosts.
+type fleet struct {
 	t     *testing.T
-	nats  *process
+	nats  *process // nil when the first node hosts it
 	nodes []*node
 }
 
 const fleetName = "chaos"
 
-func newCluster(t *testing.T, names ...string) *cluster {
+// options say how a fleet is made.
+type options struct {
+	names  []string
+	hosted bool // the first node hosts NATS
+	// prepare may change processes before they are started.
+	prepare func(*fleet)
+}
+
+func newFleet(t *testing.T, o options) *fleet {
 	t.Helper()
-	port := freePort(t)
-	c := &cluster{t: t}
-	c.nats = newProcess(t, "nats", "nats-server", "-a", "127.0.0.1", "-p", fmt.Sprint(port), "-js", "-sd", filepath.Join(t.TempDir(), "js"))
-	c.nats.start()
-	for _, name := range names {
-		n := &node{data: filepath.Join(t.TempDir(), name)}
-		addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
-		n.url = "http://" + addr
-		n.process = newProcess(t, name, "driftless-node", "--name", name, "--data", n.data, "--http", addr, "--fleet", fleetName,
-			"--join", fmt.Sprintf("nats://127.0.0.1:%d", port), "--sync-interval", "3s")
+	f := &fleet{t: t}
+	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	sockets := shortDir(t)
+	for i, name := range o.names {
+		n := &node{process: newProcess(t, name, "driftless-node"), data: filepath.Join(t.TempDir(), name), join: "nats://" + addr, listen: addr}
+		if o.hosted && i == 0 {
+			n.join = ""
+		}
+		n.url = "unix://" + filepath.Join(sockets, name)
 		var err error
 		if n.client, err = client.New(client.Options{Node: n.url}); err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(n.client.Close)
+		f.nodes = append(f.nodes, n)
+	}
+	if !o.hosted {
+		host, port, _ := strings.Cut(addr, ":")
+		f.nats = newProcess(t, "nats", "nats-server", "-a", host, "-p", port, "-js", "-sd", filepath.Join(t.TempDir(), "js"))
+	}
+	if o.prepare != nil {
+		o.prepare(f)
+	}
+	if f.nats != nil {
+		f.nats.launch()
+	}
+	for _, n := range f.nodes {
 		n.start()
-		c.nodes = append(c.nodes, n)
 	}
-	for _, n := range c.nodes {
-		c.eventually(20*time.Second, n.name+" is ready", func(ctx context.Context) error { return n.client.Readyz(ctx) })
+	for _, n := range f.nodes {
+		n.ready(30 * time.Second)
 	}
-	return c
+	return f
+}
+
+// freePort returns a port that nobody listens on. It is below those that the
+// system gives to connections, so that none takes it while its server is away.
+func freePort(t *testing.T) int {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err != nil {
+			continue
+		}
+		defer l.Close()
+		return l.Addr().(*net.TCPAddr).Port
+	}
+	t.Fatal("no port is free")
+	return 0
 }
 
 // eventually asks until there is no error, and fails with the last one.
-func (c *cluster) eventually(within time.Duration, what string, holds func(context.Context) error) time.Duration {
-	c.t.Helper()
+func eventually(t *testing.T, within time.Duration, what string, holds func(context.Context) error) time.Duration {
+	t.Helper()
 	start := time.Now()
-	ctx, cancel := context.WithTimeout(c.t.Context(), within)
+	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	ticks := time.NewTicker(50 * time.Millisecond)
 	defer ticks.Stop()
@@ -194,16 +180,26 @@ func (c *cluster) eventually(within time.Duration, what string, holds func(conte
 		select {
 		case <-ticks.C:
 		case <-ctx.Done():
-			c.t.Fatalf("not within %s: %s: %v", within, what, err)
+			t.Fatalf("not within %s: %s: %v", within, what, err)
 		}
 	}
 }
 
-// agree waits until the command line says that the fleet has converged.
-func (c *cluster) agree(within time.Duration) time.Duration {
-	c.t.Helper()
-	return c.eventually(within, "fleet check exits 0 on every node", func(ctx context.Context) error {
-		for _, n := range c.nodes {
+// pause is a fault's length: the one thing that is waited for by time.
+func pause(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}
+
+// agree waits until the command line says on every node that the fleet has
+// converged.
+func (f *fleet) agree(within time.Duration) time.Duration {
+	f.t.Helper()
+	return eventually(f.t, within, "fleet check exits 0 on every node", func(ctx context.Context) error {
+		for _, n := range f.nodes {
 			out, err := exec.CommandContext(ctx, filepath.Join(binaries, "driftless"), "fleet", "check", "--node", n.url).CombinedOutput()
 			if err != nil {
 				return errors.New(strings.TrimSpace(string(out)))

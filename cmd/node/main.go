@@ -90,6 +90,7 @@ func start(ctx context.Context, args, environ []string, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
+	cfg.Clock = nodeClock()
 	n, err := driftless.Open(ctx, cfg)
 	if err != nil {
 		return err

@@ -1,0 +1,6 @@
+//go:build !chaos
+
+package chaos
+
+// furtherPrograms are those that only the tests behind the build tag need.
+func furtherPrograms() []program { return nil }
