@@ -75,6 +75,9 @@ func readEntry(key, value []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	if len(key) != 8 {
+		return Entry{}, fmt.Errorf("%w: log/%x: no sequence", ErrDamaged, key)
+	}
 	e := Entry{Seq: binary.BigEndian.Uint64(key)}
 	r := pack.NewReader(payload)
 	if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 8 || v != 1) {
