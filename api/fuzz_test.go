@@ -42,6 +42,9 @@ func FuzzHandler(f *testing.F) {
 	var node *fakeNode
 	var srv *api.Server
 	f.Cleanup(func() {
+		if node == nil {
+			return // the process that only hands the inputs out
+		}
 		if err := node.store.Close(); err != nil {
 			f.Error(err)
 		}
