@@ -7,7 +7,7 @@ func Bounds() map[string]Bound {
 	return map[string]Bound{
 		// Canonical bytes.
 		"FuzzReader":       {C: 4 << 10, K: 16},
-		"FuzzMessages":     {C: 16 << 10, K: 256},
+		"FuzzMessages":     {C: 64 << 10, K: 16},
 		"FuzzDescent":      {C: 64 << 10, K: 64},
 		"FuzzAnswer":       {C: 4 << 20, K: 4096},
 		"FuzzDecodeRecord": {C: 16 << 10, K: 128},

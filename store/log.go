@@ -110,7 +110,7 @@ func readLabels(r *pack.Reader) map[string]string {
 	if n == 0 || n%2 != 0 || r.Err() != nil {
 		return nil
 	}
-	m := make(map[string]string, n/2)
+	m := make(map[string]string, min(n/2, 64))
 	for range n / 2 {
 		k := r.Text()
 		m[k] = r.Text()

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"maps"
 	"os"
 	"slices"
 	"testing"
@@ -17,8 +16,8 @@ import (
 	"driftless.dev/wire"
 )
 
-// goldenFrames are the messages of testdata.
-func goldenFrames(f *testing.F) (out [][]byte) {
+// goldenFrames are the messages of testdata, by name.
+func goldenFrames(f *testing.F) map[string][]byte {
 	f.Helper()
 	text, err := os.ReadFile("testdata/messages.json")
 	if err != nil {
@@ -28,14 +27,27 @@ func goldenFrames(f *testing.F) (out [][]byte) {
 	if err := json.Unmarshal(text, &golden); err != nil {
 		f.Fatal(err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(golden)) {
-		b, err := hex.DecodeString(golden[name])
-		if err != nil {
+	out := map[string][]byte{}
+	for name, text := range golden {
+		if out[name], err = hex.DecodeString(text); err != nil {
 			f.Fatal(err)
 		}
-		out = append(out, b)
 	}
 	return out
+}
+
+// fieldEnds are the offsets at which the fields of a message end.
+func fieldEnds(b []byte) (ends []int) {
+	r := pack.NewReader(b)
+	fields, at := r.Array(), 1
+	if fields > 15 {
+		at = 3
+	}
+	for range fields {
+		at += len(r.Raw())
+		ends = append(ends, at)
+	}
+	return ends
 }
 
 // headOf is what every message of the fleet begins with; its first byte counts
@@ -52,17 +64,26 @@ func headOf(fl *wire.Fleet, fields byte) []byte {
 // an error, or a message that is written back as those bytes.
 func FuzzMessages(f *testing.F) {
 	fl := testFleet(f)
-	all := codecs()
-	for i := range all {
-		for _, b := range append(goldenFrames(f), fuzztest.Bombs()...) {
-			f.Add(byte(i), byte(0), b)
-		}
+	all, golden := codecs(), goldenFrames(f)
+	for i, c := range all {
+		f.Add(byte(i), byte(0), golden[c.name])
 		for _, b := range fuzztest.Bombs() {
-			for fields := byte(3); fields < 24; fields++ {
-				f.Add(byte(i), fields, b)
+			f.Add(byte(i), byte(0), b)
+			f.Add(byte(i), byte(pack.NewReader(golden[c.name]).Array()), b)
+		}
+		for _, bomb := range []string{"\xdd\xff\xff\xff\xff", "\xc6\xff\xff\xff\xff", "\xdb\xff\xff\xff\xff", "\xdc\x10\x00", "\x9f"} {
+			for _, cut := range fieldEnds(golden[c.name]) {
+				hostile := append(bytes.Clone(golden[c.name][:cut]), bomb...)
+				f.Add(byte(i), byte(0), append(hostile, make([]byte, 1<<12)...))
 			}
 		}
 	}
+	// A leaf without rows takes the fewest bytes for what it is in memory.
+	empty := wire.Nodes{Nodes: make([]merkle.Node, wire.MaxPrefixes)}
+	for i := range empty.Nodes {
+		empty.Nodes[i].Leaf = true
+	}
+	f.Add(byte(slices.IndexFunc(all, func(c codec) bool { return c.name == "nodes" })), byte(0), fl.AppendNodes(nil, &empty))
 	cost := fuzztest.Start(f)
 	f.Fuzz(func(t *testing.T, which, fields byte, b []byte) {
 		c := all[int(which)%len(all)]
