@@ -117,7 +117,7 @@ func allocated(input []byte, read func()) uint64 {
 // nothing follows, nesting, what is no canonical form.
 func Bombs() [][]byte {
 	deep := func(head string, n int) string { return strings.Repeat(head, n) }
-	wide := deep("\xdd\x00\x00\xff\xff", 32) + string(make([]byte, 1<<16))
+	wide := deep("\xdc\x0f\xff", 32) + string(make([]byte, 1<<12))
 	var out [][]byte
 	for _, s := range []string{
 		"", "\xc1", "\xdd\xff\xff\xff\xff", "\xdf\xff\xff\xff\xff", "\xc6\xff\xff\xff\xff", "\xdb\xff\xff\xff\xff", "\xc9\xff\xff\xff\xff\x01",
