@@ -136,8 +136,12 @@ func Texts() []string {
 	for c := 'b'; c < 'j'; c++ {
 		laughs += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c,", c-1), 9), ","))
 	}
+	words := "a: &a " + strings.Repeat("x", 100) + "\n"
+	for c := 'b'; c < 'h'; c++ {
+		words += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c,", c-1), 10), ","))
+	}
 	return []string{
-		"", "{", "[", "\"", "\xff", "nul", "{}{}", `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"` + "a\xff" + `":1}`, `"\ud800"`, `1e400`, `-0`, `1e999999999`, `9007199254740993`,
+		words, "", "{", "[", "\"", "\xff", "nul", "{}{}", `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"` + "a\xff" + `":1}`, `"\ud800"`, `1e400`, `-0`, `1e999999999`, `9007199254740993`,
 		strings.Repeat("[", 1<<12), strings.Repeat(`{"a":`, 1<<12), strings.Repeat("[", 64) + strings.Repeat("]", 64), strings.Repeat("9", 1<<12),
 		"{" + many + `"k":1}`, "[" + strings.Repeat("0,", 1<<12) + "0]", laughs, "<<: *x", "a: *a", "&a [*a]", "- " + strings.Repeat("- ", 1<<10), strings.Repeat("? ", 1<<10),
 		"!!binary /w==", "!<tag:yaml.org,2002:int> 1", strings.Repeat("a: {", 1<<10), strings.Repeat("\t", 1<<10), "--- |\n" + strings.Repeat(" ", 1<<12), "%TAG ! x\n---\na", "a: 1\na: 2\n",
