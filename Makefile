@@ -3,7 +3,7 @@ GO       ?= go
 BIN      := bin
 PACKAGES := ./...
 
-.PHONY: build demo demo-ci test vet lint race unit sim mutants acceptance bench fmt clean
+.PHONY: build demo demo-ci test vet lint race unit sim mutants fuzz fuzz-ci acceptance bench fmt clean
 
 build: ## both binaries, static
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/driftless ./cmd/node
@@ -42,6 +42,12 @@ MUTANTS := no_tie_break xor_leaf key_only_leaf ack_before_sync index_apart clock
 
 mutants: ## break the code on purpose, one way after the other: the simulation has to catch each
 	$(GO) test ./mutant -run TestMutants -count 1 -v -mutants "$(MUTANTS)" -timeout 60m
+
+fuzz: ## each fuzz target for FUZZTIME, and the worst input that each has seen
+	./fuzztest/run $(or $(FUZZTIME),30s)
+
+fuzz-ci: ## the same, a second each: about a minute
+	./fuzztest/run $(or $(FUZZTIME),1s)
 
 acceptance: ## real processes: 20,000 writes through three nodes, a kill -9, NATS away for 20 s
 	$(GO) test ./chaos-tests -count 1 -v -timeout 20m -args -writes 20000 -outage 20s

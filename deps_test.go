@@ -47,6 +47,7 @@ var arrows = map[string][]string{
 	"store/search":           {},
 	"store/enginetest":       {"store"},
 	"resource/resourcetest":  {"hlc", "pack", "resource"},
+	"fuzztest":               {},
 }
 
 // outside says which packages may import a technology at all.

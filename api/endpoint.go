@@ -72,9 +72,9 @@ func (s *Server) pick(methods map[string]*route) http.Handler {
 }
 
 // serve keeps the mux from answering in its own words: a path that is not in
-// its shortest form would be redirected.
+// its shortest form would be redirected, and "*" refused without a problem.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	if p := r.URL.EscapedPath(); path.Clean(p) != p {
+	if p := r.URL.EscapedPath(); path.Clean(p) != p || p == "*" {
 		s.unknown(w, r)
 		return
 	}

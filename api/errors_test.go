@@ -79,6 +79,12 @@ func TestErrors(t *testing.T) {
 		{name: "no metrics", method: "GET", target: "/metrics", status: 404, code: "not_found"},
 		{name: "until", method: "GET", target: "/v1/fleet/wait?until=noon", status: 400, code: "invalid", says: "until"},
 		{name: "view's limit", method: "GET", target: "/v1/ledger?limit=-1", status: 400, code: "invalid", says: "limit"},
+		{name: "ledger's id", method: "GET", target: "/v1/ledger?id=x", status: 400, code: "invalid", says: "query"},
+		{name: "ledger's scope", method: "GET", target: "/v1/ledger?scope=x", status: 400, code: "invalid", says: "query"},
+		{name: "ledger's reason", method: "GET", target: "/v1/ledger?reason=", status: 400, code: "invalid", says: "reason is empty"},
+		{name: "ledger's continue", method: "GET", target: "/v1/ledger?continue=zz", status: 400, code: "invalid", says: "not of this listing"},
+		{name: "no entry", method: "GET", target: "/v1/ledger/7k3m", status: 404, code: "not_found", says: "7k3m"},
+		{name: "not an entry's name", method: "GET", target: "/v1/ledger/a%20b", status: 400, code: "invalid", says: "no entry"},
 		{name: "ledger's full", method: "GET", target: "/v1/ledger?full=all", status: 400, code: "invalid", says: "full"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -117,12 +117,7 @@ func (o *observer) Served(route, method string, code int, _ time.Duration) {
 
 func newNode(t *testing.T) *fakeNode {
 	t.Helper()
-	n := &fakeNode{engine: memory.NewEngine()}
-	var err error
-	n.store, err = store.Open(n.engine, store.Config{
-		Wall: func() time.Time { return time.UnixMilli(1_767_225_600_000) }, Random: rand.NewChaCha8([32]byte{1}), Secret: [32]byte{1},
-		Guard: func(hlc.Timestamp) error { n.mu.Lock(); defer n.mu.Unlock(); return n.guard },
-	})
+	n, err := openNode(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,16 +126,30 @@ func newNode(t *testing.T) *fakeNode {
 			t.Error(err)
 		}
 	})
+	return n
+}
+
+// openNode makes a node with the test kinds, whose store the caller closes.
+func openNode(ctx context.Context) (*fakeNode, error) {
+	n := &fakeNode{engine: memory.NewEngine()}
+	var err error
+	n.store, err = store.Open(n.engine, store.Config{
+		Wall: func() time.Time { return time.UnixMilli(1_767_225_600_000) }, Random: rand.NewChaCha8([32]byte{1}), Secret: [32]byte{1},
+		Guard: func(hlc.Timestamp) error { n.mu.Lock(); defer n.mu.Unlock(); return n.guard },
+	})
+	if err != nil {
+		return nil, err
+	}
 	for _, k := range kinds() {
 		r, err := resource.KindResource(k, resource.Scope{})
-		if err != nil {
-			t.Fatal(err)
+		if err == nil {
+			_, err = n.store.Put(ctx, r)
 		}
-		if _, err := n.store.Put(t.Context(), r); err != nil {
-			t.Fatal(err)
+		if err != nil {
+			return nil, errors.Join(err, n.store.Close())
 		}
 	}
-	return n
+	return n, nil
 }
 
 // kinds has one name in two groups: Note, alias sk in none.

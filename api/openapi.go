@@ -8,6 +8,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"driftless.dev/fleet"
 )
 
 // object is a JSON object of the document.
@@ -67,7 +69,7 @@ func (d *document) responses(rt *route, problem object) object {
 	} else {
 		ok["content"] = content("application/json", d.schemaOf(rt.answer))
 	}
-	if rt.answer != nil && strings.Contains(rt.path, "{") {
+	if _, loss := rt.answer.(fleet.Loss); !loss && rt.answer != nil && strings.Contains(rt.path, "{") {
 		ok["headers"] = headersOut(rt.op != "")
 	}
 	out := object{"200": ok, "default": object{"description": "What went wrong, with a stable code.", "content": content("application/problem+json", problem)}}
@@ -136,6 +138,8 @@ func describe(name string) string {
 		"dry-run":         "Judge the write and answer as it would, without making it.",
 		"strength":        "teardown leaves the record in place until it is destroyed.",
 		"full":            "With the version that lost.",
+		"entry":           "A ledger entry's name, or the beginning of it.",
+		"reason":          "Why it lost: released, outranked, fenced, later, cloned, collected or overfull.",
 		"until":           "What is waited for.",
 		"timeout":         "A duration such as 30s.",
 		headerActor:       "Who authors the write, as far as the token allows it.",

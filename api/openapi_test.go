@@ -80,7 +80,7 @@ func TestOpenAPI_CoversEveryRoute(t *testing.T) {
 		"GET /v1/scopes/{scope}/resources/{kind}/{name}", "PUT /v1/scopes/{scope}/resources/{kind}/{name}", "DELETE /v1/scopes/{scope}/resources/{kind}/{name}",
 		"PUT /v1/scopes/{scope}/resources/{kind}/{name}/status", "POST /v1/scopes/{scope}/resources/{kind}/{name}/release", "POST /v1/scopes/{scope}/resources/{kind}/{name}/claim",
 		"GET /v1/kinds", "GET /v1/ids/{id}", "PUT /v1/ids/{id}", "DELETE /v1/ids/{id}", "PUT /v1/ids/{id}/status", "POST /v1/ids/{id}/release", "POST /v1/ids/{id}/claim",
-		"GET /v1/ledger", "GET /v1/conflicts", "GET /v1/parked", "GET /v1/quarantine", "GET /v1/node", "GET /v1/fleet", "POST /v1/fleet/check", "GET /v1/fleet/wait",
+		"GET /v1/ledger", "GET /v1/ledger/{entry}", "GET /v1/conflicts", "GET /v1/parked", "GET /v1/quarantine", "GET /v1/node", "GET /v1/fleet", "POST /v1/fleet/check", "GET /v1/fleet/wait",
 		"GET /healthz", "GET /readyz", "GET /metrics", "GET /openapi.json", "GET /",
 	} {
 		if !found[want] {

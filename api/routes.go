@@ -68,7 +68,8 @@ func viewRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/v1/kinds", summary: "List the registered kinds, by apiVersion then name", handle: (*call).kinds, answer: fleet.List[resource.Kind]{}},
 		{method: http.MethodGet, path: "/v1/conflicts", summary: "List the names that several live records claim", handle: (*call).conflicts, query: []string{"limit"}, answer: fleet.List[fleet.NameConflict]{}},
-		{method: http.MethodGet, path: "/v1/ledger", summary: "List the versions that lost a conflict", handle: (*call).ledger, query: []string{"limit", "full"}, answer: fleet.List[fleet.Loss]{}},
+		{method: http.MethodGet, path: "/v1/ledger", summary: "List the versions that lost a conflict", handle: (*call).ledger, query: []string{"limit", "continue", "full", "id", "kind", "scope", "name", "reason"}, answer: fleet.List[fleet.Loss]{}},
+		{method: http.MethodGet, path: "/v1/ledger/{entry}", summary: "Read one version that lost a conflict, whole", handle: (*call).loss, answer: fleet.Loss{}},
 		{method: http.MethodGet, path: "/v1/parked", summary: "List the records whose kind is not known here yet", handle: (*call).parked, query: []string{"limit"}, answer: fleet.List[resource.Resource]{}},
 		{method: http.MethodGet, path: "/v1/quarantine", summary: "List the records that were refused", handle: (*call).quarantine, query: []string{"limit"}, answer: fleet.List[fleet.Quarantined]{}},
 	}

@@ -64,26 +64,6 @@ func claimOf(r *resource.Resource) fleet.Claim {
 	return fleet.Claim{ID: r.ID, Origin: r.OriginInstanceID, CreatedAt: r.CreatedAt, Digest: r.Digest}
 }
 
-func (c *call) ledger() error {
-	full, err := c.flag("full")
-	if err != nil {
-		return err
-	}
-	return view(c, c.store().Ledger, func(l store.Loss) (fleet.Loss, error) {
-		r := &l.Record
-		out := fleet.Loss{
-			ID: r.ID.String(), Kind: r.Kind.String(), Scope: r.Scope.String(), Name: r.Name,
-			Register: l.Register, Reason: string(l.Reason), HLC: l.Stamp.HLC.String(), Writer: l.Stamp.Writer.String(),
-			Actor: l.Actor(), Winner: l.Winner.String(), FoundAt: l.At.Time(),
-		}
-		var err error
-		if full {
-			out.Resource, err = r.Resource().MarshalJSON()
-		}
-		return out, err
-	})
-}
-
 func (c *call) parked() error {
 	return view(c, c.store().Parked, func(r resource.Resource) (resource.Resource, error) { return r, nil })
 }

@@ -44,6 +44,15 @@ func (f *scopeFlags) pick(k resource.Kind) (resource.Scope, error) {
 	return k.DefaultScope, nil
 }
 
+// only is the scope that was given, nil for none.
+func (f *scopeFlags) only() (*resource.Scope, error) {
+	if !f.named() {
+		return nil, nil
+	}
+	s, err := f.pick(resource.Kind{})
+	return &s, err
+}
+
 // scopeValue is a scope as a flag.
 type scopeValue struct {
 	value resource.Scope

@@ -37,21 +37,6 @@ name, the others are reached by id. Deleting one of them ends the conflict.`,
 	}, "no name is claimed twice", "KIND", "SCOPE", "NAME", "ROLE", "ID", "ORIGIN", "AGE", "DIGEST")
 }
 
-func (a *app) ledgerCommand() *cobra.Command {
-	return listing(a, &cobra.Command{
-		Use:   "ledger",
-		Short: "List versions that lost a conflict",
-		Long: `List versions that lost a conflict: parts of records that were written apart from
-what replaced them. Nothing that lost is gone silently; the node keeps it.`,
-		Example: `  driftless ledger
-  driftless ledger -o yaml     # with the versions that lost`,
-	}, func(ctx context.Context, n node, data bool) (fleet.List[fleet.Loss], error) {
-		return n.Ledger(ctx, data)
-	}, func(t *table, l fleet.Loss) {
-		t.row(ageOf(l.FoundAt, a.cfg.Now()), l.Kind, l.Scope, l.Name, l.Register, l.Reason, l.Actor, stampTime(l.HLC), stampTime(l.Winner), l.ID)
-	}, "nothing was lost", "FOUND", "KIND", "SCOPE", "NAME", "PART", "REASON", "ACTOR", "WRITTEN", "WINNER", "ID")
-}
-
 func (a *app) parkedCommand() *cobra.Command {
 	return listing(a, &cobra.Command{
 		Use:   "parked",
@@ -80,7 +65,11 @@ func listing[T any](a *app, cmd *cobra.Command, read func(ctx context.Context, n
 		}
 		list, err := read(cmd.Context(), n, out.isData())
 		if err != nil {
-			return fail("list "+cmd.Name(), err)
+			what := cmd
+			if what.Name() == "list" {
+				what = cmd.Parent()
+			}
+			return fail("list "+what.Name(), err)
 		}
 		if list.Truncated {
 			a.warn("the list is cut after %d items", len(list.Items))

@@ -16,13 +16,18 @@ type node interface {
 
 	// Put writes a record. An address without a name and an id creates one.
 	Put(ctx context.Context, at address, want resource.Resource, o writeOptions) (written, error)
+	// PutStatus writes a record's status alone, nil clears it.
+	PutStatus(ctx context.Context, id string, status []byte, o writeOptions) (written, error)
 	Delete(ctx context.Context, at address, o writeOptions) (written, error)
+	Teardown(ctx context.Context, at address, o writeOptions) (written, error)
 	Release(ctx context.Context, at address, o writeOptions) (written, error)
 	Claim(ctx context.Context, at address, o writeOptions) (written, error)
 
 	Conflicts(ctx context.Context) (fleet.List[fleet.NameConflict], error)
-	// Ledger lists what lost; full has the versions themselves in it.
-	Ledger(ctx context.Context, full bool) (fleet.List[fleet.Loss], error)
+	// Ledger lists what lost.
+	Ledger(ctx context.Context, q lossQuery) (fleet.List[fleet.Loss], error)
+	// Loss is one entry, whole; the beginning of its name will do.
+	Loss(ctx context.Context, entry string) (fleet.Loss, error)
 	Parked(ctx context.Context) (fleet.List[resource.Resource], error)
 
 	Info(ctx context.Context) (fleet.Node, error)
@@ -53,6 +58,15 @@ type query struct {
 	name     string
 }
 
+// lossQuery asks for entries of the ledger. full has the versions themselves in
+// them; limit 0 is all.
+type lossQuery struct {
+	id, kind, name, reason string
+	scope                  *resource.Scope
+	full                   bool
+	limit                  int
+}
+
 // writeOptions are what every write may say.
 type writeOptions struct {
 	actor       resource.Actor
@@ -61,6 +75,8 @@ type writeOptions struct {
 	wait        string
 	waitTimeout time.Duration
 	dryRun      bool
+	// ifMatch is the digest that the record must have.
+	ifMatch string
 }
 
 // written is what a write came to.

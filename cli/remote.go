@@ -131,8 +131,23 @@ func (r *remote) Conflicts(ctx context.Context) (fleet.List[fleet.NameConflict],
 }
 
 // Ledger returns the versions that lost a conflict.
-func (r *remote) Ledger(ctx context.Context, full bool) (fleet.List[fleet.Loss], error) {
-	return told(r, func() (fleet.List[fleet.Loss], error) { return r.client.Ledger(ctx, full) })
+func (r *remote) Ledger(ctx context.Context, q lossQuery) (out fleet.List[fleet.Loss], err error) {
+	all := r.client.Ledger(ctx, client.LedgerQuery{ID: q.id, Kind: q.kind, Scope: q.scope, Name: q.name, Reason: q.reason, Full: q.full})
+	for l, err := range all {
+		if err != nil {
+			return out, r.told(err)
+		}
+		if out.Truncated = q.limit > 0 && len(out.Items) == q.limit; out.Truncated {
+			break
+		}
+		out.Items = append(out.Items, l)
+	}
+	return out, nil
+}
+
+// Loss returns an entry of the ledger.
+func (r *remote) Loss(ctx context.Context, entry string) (fleet.Loss, error) {
+	return told(r, func() (fleet.Loss, error) { return r.client.Loss(ctx, entry) })
 }
 
 // Parked returns the records whose kind is not known.

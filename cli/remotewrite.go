@@ -26,6 +26,18 @@ func (r *remote) Delete(ctx context.Context, at address, o writeOptions) (writte
 	return r.write(o, func(c *client.Client) (client.Written, error) { return c.Delete(ctx, at.target()) })
 }
 
+// PutStatus writes a record's status alone.
+func (r *remote) PutStatus(ctx context.Context, id string, status []byte, o writeOptions) (written, error) {
+	return r.write(o, func(c *client.Client) (client.Written, error) {
+		return c.PutStatus(ctx, resource.Resource{ID: id, Status: status})
+	})
+}
+
+// Teardown asks a record's holders to wind it up.
+func (r *remote) Teardown(ctx context.Context, at address, o writeOptions) (written, error) {
+	return r.write(o, func(c *client.Client) (client.Written, error) { return c.Teardown(ctx, at.target()) })
+}
+
 // Release gives a record back to automation.
 func (r *remote) Release(ctx context.Context, at address, o writeOptions) (written, error) {
 	return r.write(o, func(c *client.Client) (client.Written, error) { return c.Release(ctx, at.target()) })
@@ -38,7 +50,7 @@ func (r *remote) Claim(ctx context.Context, at address, o writeOptions) (written
 
 func (r *remote) write(o writeOptions, call func(*client.Client) (client.Written, error)) (written, error) {
 	w, err := call(r.client.With(client.Call{
-		Actor: o.actor.String(), Owner: o.owner, Epoch: o.epoch,
+		Actor: o.actor.String(), Owner: o.owner, Epoch: o.epoch, IfMatch: o.ifMatch,
 		Wait: o.wait, WaitTimeout: o.waitTimeout, DryRun: o.dryRun,
 	}))
 	out := written{resource: w.Resource, created: w.Created, epoch: w.Epoch}

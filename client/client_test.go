@@ -395,7 +395,12 @@ func TestViews(t *testing.T) {
 		t.Errorf("%+v", ks)
 	}
 	must(c.Conflicts(t.Context()))(t)
-	must(c.Ledger(t.Context(), true))(t)
+	for l, err := range c.Ledger(t.Context(), client.LedgerQuery{Kind: "Skill", Scope: &resource.Scope{}, Name: "a", Reason: "later", Full: true}) {
+		t.Errorf("ledger has %+v, %v", l, err)
+	}
+	if _, err := c.Loss(t.Context(), "7k3m"); !errors.Is(err, resource.ErrNotFound) {
+		t.Errorf("loss: %v", err)
+	}
 	must(c.Parked(t.Context()))(t)
 	must(c.Quarantine(t.Context()))(t)
 }

@@ -52,7 +52,7 @@ func (q Query) request(query url.Values) request {
 	return request{method: http.MethodGet, path: path, query: query}
 }
 
-// pageSize is how many resources All asks for at a time.
+// pageSize is how many items a listing asks for at a time.
 const pageSize = 500
 
 // List returns what a query finds, by scope, name and id.
@@ -70,19 +70,25 @@ func (c *Client) List(ctx context.Context, q Query) ([]resource.Resource, error)
 // All iterates over what a query finds, page by page. It ends with the first
 // error. Writes meanwhile may show or not.
 func (c *Client) All(ctx context.Context, q Query) iter.Seq2[resource.Resource, error] {
-	return func(yield func(resource.Resource, error) bool) {
+	return pages[resource.Resource](ctx, c, q.request)
+}
+
+// pages iterates over a listing, page by page.
+func pages[T any](ctx context.Context, c *Client, of func(query url.Values) request) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		for next := ""; ; {
 			query := url.Values{"limit": {strconv.Itoa(pageSize)}}
 			if next != "" {
 				query.Set("continue", next)
 			}
-			page, err := read[fleet.List[resource.Resource]](ctx, c, q.request(query))
+			page, err := read[fleet.List[T]](ctx, c, of(query))
 			if err != nil {
-				yield(resource.Resource{}, err)
+				var none T
+				yield(none, err)
 				return
 			}
-			for _, r := range page.Items {
-				if !yield(r, nil) {
+			for _, item := range page.Items {
+				if !yield(item, nil) {
 					return
 				}
 			}

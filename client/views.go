@@ -80,16 +80,6 @@ func (c *Client) Conflicts(ctx context.Context) (fleet.List[fleet.NameConflict],
 	return view[fleet.NameConflict](ctx, c, "/v1/conflicts", nil)
 }
 
-// Ledger returns the versions that lost a conflict; full has the versions
-// themselves in it.
-func (c *Client) Ledger(ctx context.Context, full bool) (fleet.List[fleet.Loss], error) {
-	query := url.Values{}
-	if full {
-		query.Set("full", "true")
-	}
-	return view[fleet.Loss](ctx, c, "/v1/ledger", query)
-}
-
 // Parked returns the records whose kind is not known to the node yet.
 func (c *Client) Parked(ctx context.Context) (fleet.List[resource.Resource], error) {
 	return view[resource.Resource](ctx, c, "/v1/parked", nil)

@@ -202,6 +202,8 @@ type Claim struct {
 
 // Loss is an entry of the ledger: a version that lost a conflict.
 type Loss struct {
+	// Entry names the entry, the same on every node.
+	Entry    string `json:"entry"`
 	ID       string `json:"id"`
 	Kind     string `json:"kind"`
 	Scope    string `json:"scope"`
@@ -211,9 +213,19 @@ type Loss struct {
 	HLC      string `json:"hlc"`
 	Writer   string `json:"writer"`
 	// Actor is empty for a finalizer, whose entry does not tell it.
-	Actor   string    `json:"actor"`
-	Winner  string    `json:"winner"`
+	Actor string `json:"actor"`
+	// Winner is the write that stands instead, as HLC@INCARNATION; empty when
+	// the record is gone.
+	Winner string `json:"winner"`
+	// From is the instance whose version met this node's, empty when none did.
+	From    string    `json:"from,omitempty"`
 	FoundAt time.Time `json:"foundAt"`
+	// The members' names of From, Writer and Winner, where they are known.
+	FromName   string `json:"fromName,omitempty"`
+	WriterName string `json:"writerName,omitempty"`
+	WinnerName string `json:"winnerName,omitempty"`
+	// Strength is that of a deletion that lost.
+	Strength string `json:"strength,omitempty"`
 	// Resource is the version that lost, as a resource; left out unless it was
 	// asked for.
 	Resource json.RawMessage `json:"resource,omitempty"`

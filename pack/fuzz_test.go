@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"driftless.dev/fuzztest"
 	"driftless.dev/pack"
 )
 
@@ -12,13 +13,19 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte{0x93, 0xc0, 0xa1, 'x', 0xcd, 1, 0}, []byte{0, 6, 4, 2})
 	f.Add([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}, []byte{5})
 	f.Add(write(nil, []any{true, uint64(300), int64(-300), []byte("b"), "t", nil, []any{}}), []byte{8})
+	for _, b := range fuzztest.Bombs() {
+		f.Add(b, []byte{9, 8, 6, 5, 4})
+	}
+	cost := fuzztest.Start(f)
 	f.Fuzz(func(t *testing.T, b, schema []byte) {
+		cost.Run(t, append(b, schema...), func() {
+			r := pack.NewReader(b)
+			for _, s := range schema {
+				step(t, r, s)
+			}
+			r.Close()
+		})
 		r := pack.NewReader(b)
-		for _, s := range schema {
-			step(t, r, s)
-		}
-		r.Close()
-		r = pack.NewReader(b)
 		raw := r.Raw()
 		if r.Err() != nil {
 			return

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
+	"driftless.dev/fuzztest"
 	"driftless.dev/resource"
 )
 
@@ -103,6 +104,9 @@ func TestCanonical_AgreesWithTheOracle(t *testing.T) {
 			t.Fatalf("Canonical(%s)\n got %s, %v\nwant %s", src, got, err, want)
 		}
 		checkCanonical(t, got)
+		if again, err := resource.Canonical(got); err != nil || !bytes.Equal(again, got) {
+			t.Fatalf("Canonical(%q) is %s, %v", got, again, err)
+		}
 	})
 }
 
@@ -203,7 +207,12 @@ func FuzzCanonical(f *testing.F) {
 	for _, g := range goldens(f) {
 		f.Add(g.source(f))
 	}
+	for _, s := range fuzztest.Texts() {
+		f.Add([]byte(s))
+	}
+	cost := fuzztest.Start(f)
 	f.Fuzz(func(t *testing.T, src []byte) {
+		cost.Run(t, src, func() { _, _ = resource.Canonical(src) })
 		got, err := resource.Canonical(src)
 		want, oracleErr := oracle(src)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"driftless.dev/fuzztest"
 	"driftless.dev/pack"
 	"driftless.dev/resource"
 	"driftless.dev/resource/resourcetest"
@@ -191,7 +192,12 @@ func FuzzDecodeRecord(f *testing.F) {
 	f.Add(rec.AppendTo(nil))
 	later, _ := resourcetest.Extend(whole(), resourcetest.ObservedField, true, []byte{0x91, 0xc3})
 	f.Add(later.AppendTo(nil))
+	for _, b := range fuzztest.Bombs() {
+		f.Add(b)
+	}
+	cost := fuzztest.Start(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
+		cost.Run(t, b, func() { _, _ = resource.DecodeRecord(b) })
 		rec, err := resource.DecodeRecord(b)
 		if err != nil {
 			return

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"driftless.dev/fuzztest"
 	"driftless.dev/hlc"
 	"driftless.dev/pack"
 	"driftless.dev/resource"
@@ -182,7 +183,12 @@ func FuzzReadEvent(f *testing.F) {
 	f.Add(e.AppendTo(nil))
 	e.Record.Deletion, e.Record.Finalizers = nil, nil
 	f.Add(e.AppendTo(nil))
+	for _, b := range fuzztest.Bombs() {
+		f.Add(b)
+	}
+	cost := fuzztest.Start(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
+		cost.Run(t, b, func() { _, _ = readEvent(b) })
 		e, err := readEvent(b)
 		if err != nil {
 			return

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"driftless.dev/fuzztest"
 	"driftless.dev/hlc"
 	"driftless.dev/resource"
 )
@@ -320,7 +321,15 @@ func FuzzParseForm(f *testing.F) {
 	}
 	f.Add(b)
 	f.Add([]byte(`{"metadata":{"labels":null},"spec":null}`))
+	for _, s := range fuzztest.Texts() {
+		f.Add([]byte(s))
+	}
+	for _, s := range fuzztest.Texts() {
+		f.Add([]byte(`{"metadata":{"labels":{},"annotations":` + s + `},"spec":` + s + `}`))
+	}
+	cost := fuzztest.Start(f)
 	f.Fuzz(func(t *testing.T, doc []byte) {
+		cost.Run(t, doc, func() { _, _, _ = resource.ParseForm(doc) })
 		r, _, err := resource.ParseForm(doc)
 		if err != nil {
 			wantInvalid(t, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"driftless.dev/fuzztest"
 	"driftless.dev/resource"
 )
 
@@ -115,7 +116,13 @@ func FuzzParseSelector(f *testing.F) {
 	} {
 		f.Add(s)
 	}
+	for _, many := range []string{"a,", "a in (b,c),", "a=", "(", "a in (", "!", "a in (b,"} {
+		f.Add(strings.Repeat(many, 1<<10))
+		f.Add(strings.Repeat(many, 24))
+	}
+	cost := fuzztest.Start(f)
 	f.Fuzz(func(t *testing.T, text string) {
+		cost.Run(t, []byte(text), func() { _, _ = resource.ParseSelector(text) })
 		s, err := resource.ParseSelector(text)
 		if err != nil {
 			wantInvalid(t, err)

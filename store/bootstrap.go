@@ -76,7 +76,7 @@ func (t *txn) replace(prev *stored, in *Incoming, b *Bootstrap, out *Applied) er
 	}
 	switch b.Judge(here, rec) {
 	case SetAside:
-		t.setAside(here, rec.Desired.Stamp, in.From, out)
+		t.setAside(here, b.Floor, rec.Desired.Stamp, in.From, out)
 	case JoinBoth:
 		return t.join(prev, in, rec, out)
 	}
@@ -109,7 +109,7 @@ func (t *txn) bootstrapAbsent(b *Bootstrap, out *Applied) {
 		case KeepOurs:
 			continue
 		case SetAside:
-			t.setAside(&st.rec, resource.Stamp{}, resource.ID{}, out)
+			t.setAside(&st.rec, b.Floor, resource.Stamp{}, resource.ID{}, out)
 		}
 		out.Gone++
 		t.collect(st)
@@ -117,12 +117,41 @@ func (t *txn) bootstrapAbsent(b *Bootstrap, out *Applied) {
 }
 
 // setAside enters a version in the ledger whose record was collected by the
-// others: a person may restore it.
-func (t *txn) setAside(r *resource.Record, winner resource.Stamp, from resource.ID, out *Applied) {
-	l := resolve.Loser{Register: "desired", Stamp: r.Desired.Stamp, Winner: winner, Reason: resolve.Collected, Record: *r}
-	if t.recordLoss(l, from) {
-		out.Conflicts++
+// others: a person may restore it. Each part that they have not collected is an
+// entry, whatever else of the record is in the ledger already.
+func (t *txn) setAside(r *resource.Record, f Floor, winner resource.Stamp, from resource.ID, out *Applied) {
+	for _, l := range unsent(r, f) {
+		l.Winner, l.Reason, l.Record = winner, resolve.Collected, *r
+		if t.recordLoss(l, from) {
+			out.Conflicts++
+		}
 	}
+}
+
+// unsent lists the parts of a record that a floor does not cover; desired
+// stands for what has no entry of its own.
+func unsent(r *resource.Record, f Floor) (out []resolve.Loser) {
+	add := func(register string, s resource.Stamp) {
+		if !f.Covers(s.Point()) {
+			out = append(out, resolve.Loser{Register: register, Stamp: s})
+		}
+	}
+	add("desired", r.Desired.Stamp)
+	if r.Deletion != nil {
+		add("deletion", r.Deletion.Stamp)
+	}
+	if r.Observed != nil {
+		add("observed", r.Observed.Stamp)
+	}
+	for _, e := range r.Finalizers {
+		if e.Present {
+			add(resolve.FinalizerRegister(e.Key), resource.Stamp{HLC: e.At.HLC, Writer: e.At.Writer})
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, resolve.Loser{Register: "desired", Stamp: r.Desired.Stamp})
+	}
+	return out
 }
 
 // RejoinAllowed reports whether this store may re-bootstrap by itself: it is

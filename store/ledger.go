@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 
 	"driftless.dev/hlc"
 	"driftless.dev/mutant"
@@ -30,7 +31,7 @@ type Loss struct {
 // Actor names who wrote what lost; empty for a finalizer, whose entry says only
 // where and when it was written.
 func (l *Loss) Actor() string {
-	if l.Reason == resolve.Overfull {
+	if strings.HasPrefix(l.Register, resolve.FinalizerRegister("")) {
 		return ""
 	}
 	return l.Stamp.Actor.String()

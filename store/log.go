@@ -75,6 +75,9 @@ func readEntry(key, value []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	if len(key) != 8 {
+		return Entry{}, fmt.Errorf("%w: log/%x: no sequence", ErrDamaged, key)
+	}
 	e := Entry{Seq: binary.BigEndian.Uint64(key)}
 	r := pack.NewReader(payload)
 	if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 8 || v != 1) {
@@ -107,7 +110,7 @@ func readLabels(r *pack.Reader) map[string]string {
 	if n == 0 || n%2 != 0 || r.Err() != nil {
 		return nil
 	}
-	m := make(map[string]string, n/2)
+	m := make(map[string]string, min(n/2, 64))
 	for range n / 2 {
 		k := r.Text()
 		m[k] = r.Text()

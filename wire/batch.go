@@ -109,12 +109,18 @@ func readPositions(r *pack.Reader, most int) []Position {
 	if n == 0 || r.Err() != nil {
 		return nil
 	}
-	ps := make([]Position, n)
-	for i := range ps {
+	// A count says how many bytes there are, and a position takes many: what is
+	// beyond a heartbeat's is made room for as it comes.
+	ps := make([]Position, 0, min(n, MaxChanged))
+	for range n {
 		if got := r.Array(); r.Err() == nil && got != 4 {
 			r.Fail("position of %d fields", got)
 		}
-		readPosition(r, &ps[i])
+		var p Position
+		if readPosition(r, &p); r.Err() != nil {
+			return nil
+		}
+		ps = append(ps, p)
 	}
 	return ps
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"driftless.dev/cli/jsonpath"
+	"driftless.dev/fuzztest"
 )
 
 const doc = `{
@@ -96,7 +97,13 @@ func FuzzTemplate(f *testing.F) {
 	f.Add(`{range .a[*]}{.b["c"]}{end}`, doc)
 	f.Add(`.a[?(@.b=="c")].d[-1]`, `[1]`)
 	f.Add(`{.}`, `"x"`)
+	f.Add(strings.Repeat(`{range .a[*]}`, 64), doc)
+	f.Add(`{..a..b..c}`, `{"a":{"a":{"a":{"a":{"b":{"c":1}}}}}}`)
+	f.Add(strings.Repeat("{.a[*]}", 64), doc)
+	f.Add(strings.Repeat("[", 1<<10), `[]`)
+	cost := fuzztest.Start(f)
 	f.Fuzz(func(t *testing.T, path, text string) {
+		cost.Run(t, []byte(path), func() { _, _ = jsonpath.ParseTemplate(path) })
 		tmpl, err := jsonpath.ParseTemplate(path)
 		if err != nil || !jsontext.Value(text).IsValid() {
 			return

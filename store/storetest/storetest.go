@@ -34,7 +34,7 @@ func Run(t *testing.T, b Backend) {
 		identityTests, admissionTests, putTests, casTests, readTests, deletionTests, teardownTests,
 		ownerTests, kindTests, hashTests, eventTests, updateTests, clockTests, batchTests,
 		mergeTests, joinTests, vectorTests, collectTests, rankTests, nameTests, parkedTests, snapshotTests,
-		quarantineTests, ledgerTests, modelTests,
+		quarantineTests, ledgerTests, lossTests, modelTests,
 	) {
 		t.Run(c.name, func(t *testing.T) { c.run(&env{T: t, backend: b}) })
 	}
