@@ -106,7 +106,7 @@ func parameter(in, name string) object {
 	switch name {
 	case "limit":
 		p["schema"] = object{"type": "integer", "minimum": 1}
-	case "keys", "dry-run", "resolve", "full":
+	case "keys", "dry-run", "resolve", "full", "repair":
 		p["schema"] = object{"type": "boolean", "default": false}
 	case "strength":
 		p["schema"] = object{"enum": []string{"delete", "teardown"}, "default": "delete"}
@@ -136,6 +136,8 @@ func describe(name string) string {
 		"dry-run":         "Judge the write and answer as it would, without making it.",
 		"strength":        "teardown leaves the record in place until it is destroyed.",
 		"full":            "With the version that lost.",
+		"repair":          "Repair, too; without it nothing is changed.",
+		"from":            "The member to take from, by name or instance id.",
 		"until":           "What is waited for.",
 		"timeout":         "A duration such as 30s.",
 		headerActor:       "Who authors the write, as far as the token allows it.",
