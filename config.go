@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"driftless.dev/resource"
+	"driftless.dev/store"
 	"driftless.dev/wire"
 )
 
@@ -67,6 +68,22 @@ type Config struct {
 	// SnapshotEvery writes a snapshot after so many events; 0 takes the
 	// default, a negative number never does.
 	SnapshotEvery int64
+	// LogKeep is how many of the log's newest entries are kept, LogAge how long
+	// an entry is. What is beyond either is trimmed, behind two snapshots and
+	// what the stream may want again; without snapshots nothing is. 0 takes the
+	// default of LogKeep and sets no LogAge, a negative LogKeep keeps all.
+	LogKeep int64
+	LogAge  time.Duration
+	// LedgerKeep bounds, in bytes, the versions that lost, and so the
+	// quarantine; LedgerAge how long either is kept. 0 takes the default, a
+	// negative number keeps all.
+	LedgerKeep int64
+	LedgerAge  time.Duration
+	// ScrubInterval is the time between two slow readings of the whole store;
+	// 0 takes the default, a negative one never reads.
+	ScrubInterval time.Duration
+	// SnapshotCodec, when set, seals and opens snapshots, saved ones too.
+	SnapshotCodec store.SnapshotCodec
 	// DrainTimeout bounds the flush at the end.
 	DrainTimeout time.Duration
 
@@ -119,6 +136,10 @@ const (
 	DefaultSnapshotEvery = 100_000
 	DefaultDrainTimeout  = 5 * time.Second
 	DefaultHorizon       = 30 * 24 * time.Hour
+	DefaultLogKeep       = 1_000_000
+	DefaultLedgerKeep    = 256 << 20
+	DefaultLedgerAge     = 90 * 24 * time.Hour
+	DefaultScrubInterval = 24 * time.Hour
 )
 
 // complete checks a configuration and fills in its defaults.
@@ -158,6 +179,18 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Horizon == 0 {
 		c.Horizon = DefaultHorizon
+	}
+	if c.LogKeep == 0 {
+		c.LogKeep = DefaultLogKeep
+	}
+	if c.LedgerKeep == 0 {
+		c.LedgerKeep = DefaultLedgerKeep
+	}
+	if c.LedgerAge == 0 {
+		c.LedgerAge = DefaultLedgerAge
+	}
+	if c.ScrubInterval == 0 {
+		c.ScrubInterval = DefaultScrubInterval
 	}
 	if c.DrainTimeout <= 0 {
 		c.DrainTimeout = DefaultDrainTimeout

@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	"cli":                    {"cli/jsonpath", "client", "fleet", "hlc", "manifest", "resource"},
 	".":                      {"api", "fleet", "hlc", "metrics", "replicate", "replicate/jetstream", "resource", "store", "store/bolt", "wire"},
 	"cmd/node":               {".", "replicate", "resource"},
-	"cmd/driftless":          {".", "cli", "netcut", "resource", "store"},
+	"cmd/driftless":          {".", "cli", "fleet", "netcut", "resource", "store"},
 	"netcut":                 {},
 	"chaos-tests":            {"chaos-tests/history", "client", "fleet", "hlc", "resource", "store", "store/bolt", "wire"},
 	"chaos-tests/history":    {"hlc"},

@@ -44,7 +44,11 @@ func (n *Node) openAPI(context.Context) error {
 	}
 	n.api, err = api.New(api.Config{
 		Node: n, Tokens: tokens, TLS: tlsConfig, Logger: n.log, Registry: n.metrics, Observer: n.metrics,
-		Codes: map[error]string{replicate.ErrClock: fleet.CodeClock, replicate.ErrCloned: fleet.CodeCloned}, Hosts: n.cfg.HTTPHosts,
+		Codes: map[error]string{
+			replicate.ErrClock: fleet.CodeClock, replicate.ErrCloned: fleet.CodeCloned, replicate.ErrUnreachable: fleet.CodeUnavailable,
+			store.ErrStalePeer: fleet.CodeConflict, ErrNoMember: fleet.CodeNotFound,
+		},
+		Repair: n.Repair, Hosts: n.cfg.HTTPHosts,
 	})
 	if err != nil {
 		return err
@@ -132,12 +136,14 @@ func (n *Node) Sample() metrics.Sample {
 	bus := n.bus.Stats()
 	c := rep.Counters
 	s := metrics.Sample{
-		Checks:   map[string]bool{"store": n.store.Err() == nil, "nats": rep.Transport.Connected, "reconciled": rep.Ready},
+		Checks:   map[string]bool{"store": n.store.Err() == nil && n.damaged() == "", "nats": rep.Transport.Connected, "reconciled": rep.Ready},
 		Received: c.Applied + c.Ignored + c.Unchanged + c.Quarantined,
 		Applied:  c.Applied, Superseded: c.Ignored, Duplicate: c.Unchanged, Rejected: c.Rejected + c.Quarantined,
 		Tombstones: sum.Garbage.Tombstones, Collected: sum.Garbage.Collected, Gone: c.Gone, Held: c.Held,
 		Rollbacks: c.Rollbacks, Forks: c.Forks, Bootstraps: c.Bootstraps,
 		Conflicts: c.Conflicts, Exchanges: c.Sessions, LogSeq: sum.Head.Seq, PublishedSeq: rep.Published, PublishFailures: c.PublishFailures, Root: sum.Super,
+		LogFirst: n.store.FirstSeq(), Scrubbed: n.store.Scrubbed().Rows, DamageFound: n.store.DamageFound(), Damaged: len(n.store.Damage()),
+		Dropped:       dropped(n.store.Dropped()),
 		NATSConnected: rep.Transport.Connected, Members: map[string]int{"self": 1},
 	}
 	if bus.Connects > 0 {
@@ -157,4 +163,8 @@ func (n *Node) superseded(w store.Written) bool {
 		return false
 	}
 	return !rec.Holds(resource.Point{HLC: w.HLC, Writer: w.Incarnation})
+}
+
+func dropped(d store.Dropped) map[string]uint64 {
+	return map[string]uint64{"log": d.Entries, "ledger": d.Losses, "quarantine": d.Quarantined}
 }

@@ -96,7 +96,8 @@ func (n *Node) openStore(ctx context.Context) error {
 		return err
 	}
 	n.store, err = store.Open(engine, store.Config{
-		Wall: n.cfg.Clock.Wall, Secret: n.fleet.Key, SnapshotEvery: uint64(max(n.cfg.SnapshotEvery, 0)),
+		Wall: n.cfg.Clock.Wall, Secret: n.fleet.Key, Fleet: store.Fleet{ID: n.fleet.ID, Name: n.fleet.Name},
+		SnapshotEvery: uint64(max(n.cfg.SnapshotEvery, 0)), SnapshotCodec: n.cfg.SnapshotCodec,
 		Guard: func(ts hlc.Timestamp) error { return n.replicator.Guard(ts) },
 	})
 	if err != nil {
@@ -214,6 +215,8 @@ func (n *Node) Run(ctx context.Context) error {
 	g.Go(func() error { return n.replicator.Run(inner) })
 	g.Go(func() error { return n.keepMember(inner) })
 	g.Go(func() error { return n.evict(inner) })
+	g.Go(func() error { return n.trim(inner) })
+	g.Go(func() error { return n.scrub(inner) })
 	if n.server != nil {
 		g.Go(func() error { return n.server.Run(inner) })
 	}

@@ -21,9 +21,10 @@ import (
 func (n *Node) Info() fleet.Node {
 	st := n.store.State()
 	rep, _ := n.replicator.Status()
+	ready, waiting := n.Ready()
 	out := fleet.Node{
 		Name: n.cfg.Name, Instance: st.Identity.Instance.String(), Incarnation: st.Identity.Incarnation.String(), LogID: st.Identity.LogID.String(),
-		Fleet: n.cfg.Fleet, Version: n.cfg.Version, Ready: rep.Ready, Waiting: rep.Waiting,
+		Fleet: n.cfg.Fleet, Version: n.cfg.Version, Ready: ready, Waiting: waiting,
 		Seq: st.Head.Seq, HLC: st.Head.HLC.String(), SuperRoot: st.Super.String(), Published: rep.Published, StartedAt: n.started,
 		NATS:  fleet.Transport{Connected: rep.Transport.Connected, Stream: rep.Transport.Stream, URL: rep.Transport.URL, Reason: rep.Transport.Reason, Listen: n.NATSURL()},
 		Clock: fleet.Clock{OffsetSeconds: rep.ClockOffset.Seconds(), Sure: rep.ClockSure, MaxOffsetSeconds: n.maxClockOffset().Seconds()},
@@ -33,6 +34,7 @@ func (n *Node) Info() fleet.Node {
 		},
 		Conditions: n.conditions(&rep),
 	}
+	n.tellIntegrity(&out)
 	if recent(rep.LastErrorAt, n.cfg.Clock.Wall()) {
 		out.LastError = rep.LastError
 	}
@@ -121,6 +123,9 @@ func (n *Node) Ready() (bool, string) {
 	rep, _ := n.replicator.Status()
 	if err := n.store.Err(); err != nil {
 		return false, err.Error()
+	}
+	if reason := n.damaged(); reason != "" {
+		return false, reason
 	}
 	return rep.Ready, rep.Waiting
 }
@@ -260,9 +265,6 @@ func member(s *standing, heads store.Vector) fleet.Member {
 		return m // judged by heartbeats: no answer was asked for
 	}
 	m.Answered = true
-	if s.peer != nil && s.peer.Stale {
-		m.Error = "older than what this node has collected: it takes part in no exchange until it rejoins (driftless node rejoin, on that node)"
-	}
 	m.Incarnation, m.Ready, m.Version, m.SuperRoot = hb.Incarnation.String(), hb.Ready, hb.Software, fmt.Sprintf("%x", hb.Super)
 	have := store.Vector{}
 	for _, p := range append(s.wire.Vector, hb.Own) {

@@ -71,6 +71,9 @@ type Config struct {
 	// Logger gets one line for each failure that is the node's own; nil
 	// discards.
 	Logger *slog.Logger
+	// Repair takes from a member, by name or instance id, the records that are
+	// damaged or missing here; nil offers no repair.
+	Repair func(ctx context.Context, member string) (fleet.Repair, error)
 	// Registry is what /metrics gathers; nil has no metrics.
 	Registry prometheus.Gatherer
 	// Observer may be nil.

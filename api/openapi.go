@@ -108,7 +108,7 @@ func parameter(in, name string) object {
 	switch name {
 	case "limit":
 		p["schema"] = object{"type": "integer", "minimum": 1}
-	case "keys", "dry-run", "resolve", "full":
+	case "keys", "dry-run", "resolve", "full", "repair":
 		p["schema"] = object{"type": "boolean", "default": false}
 	case "strength":
 		p["schema"] = object{"enum": []string{"delete", "teardown"}, "default": "delete"}
@@ -140,6 +140,8 @@ func describe(name string) string {
 		"full":            "With the version that lost.",
 		"entry":           "A ledger entry's name, or the beginning of it.",
 		"reason":          "Why it lost: released, outranked, fenced, later, cloned, collected or overfull.",
+		"repair":          "Repair, too; without it nothing is changed.",
+		"from":            "The member to take from, by name or instance id.",
 		"until":           "What is waited for.",
 		"timeout":         "A duration such as 30s.",
 		headerActor:       "Who authors the write, as far as the token allows it.",

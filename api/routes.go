@@ -35,7 +35,7 @@ const (
 
 // routes is everything there is.
 func routes() []route {
-	return slices.Concat(resourceRoutes(), recordRoutes(named, "resource", "resolve"), recordRoutes(byID, "record of an id"), viewRoutes(), nodeRoutes())
+	return slices.Concat(resourceRoutes(), recordRoutes(named, "resource", "resolve"), recordRoutes(byID, "record of an id"), viewRoutes(), nodeRoutes(), integrityRoutes())
 }
 
 func resourceRoutes() []route {
@@ -72,6 +72,14 @@ func viewRoutes() []route {
 		{method: http.MethodGet, path: "/v1/ledger/{entry}", summary: "Read one version that lost a conflict, whole", handle: (*call).loss, answer: fleet.Loss{}},
 		{method: http.MethodGet, path: "/v1/parked", summary: "List the records whose kind is not known here yet", handle: (*call).parked, query: []string{"limit"}, answer: fleet.List[resource.Resource]{}},
 		{method: http.MethodGet, path: "/v1/quarantine", summary: "List the records that were refused", handle: (*call).quarantine, query: []string{"limit"}, answer: fleet.List[fleet.Quarantined]{}},
+	}
+}
+
+func integrityRoutes() []route {
+	return []route{
+		{method: http.MethodPost, path: "/v1/snapshot", summary: "Stream a snapshot file of this node's store; one that breaks off is none", handle: (*call).snapshot, answer: "application/octet-stream"},
+		{method: http.MethodPost, path: "/v1/fsck", summary: "Check the whole store, and repair what needs no other member", handle: (*call).fsck, query: []string{"repair"}, answer: fleet.Fsck{}},
+		{method: http.MethodPost, path: "/v1/node/repair", summary: "Take the records that are damaged or missing here from a member", handle: (*call).repair, query: []string{"from"}, answer: fleet.Repair{}},
 	}
 }
 

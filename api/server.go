@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -39,6 +40,7 @@ type Server struct {
 	mux    *http.ServeMux
 	spec   []byte // the OpenAPI document
 	page   *template.Template
+	saving sync.Mutex // held by the one snapshot that is streamed
 }
 
 // New makes a server.

@@ -12,6 +12,8 @@ const (
 	ExitFailed = 1
 	// ExitUsage: the command was used wrongly, or the node cannot be reached.
 	ExitUsage = 2
+	// ExitRepaired: fsck found damage and repaired all of it.
+	ExitRepaired = 3
 	// ExitInterrupted: a signal ended the command, which says nothing of its own.
 	ExitInterrupted = 130
 )
@@ -32,6 +34,9 @@ type Config struct {
 	Width int
 	// Demo runs the demo fleet; nil leaves the command out.
 	Demo func(ctx context.Context, d Demo) error
+	// Offline works on files of a fleet, by its name and secret; nil leaves the
+	// commands out that do.
+	Offline func(fleet string, secret []byte) Offline
 }
 
 // Demo is what the demo command was asked for.

@@ -78,6 +78,9 @@ func (a *app) report(err error) int {
 		text += "  " + clean(strings.TrimRight(line, "\n")) + "\n"
 	}
 	fmt.Fprint(a.cfg.Stderr, text)
+	if errors.Is(err, errRepaired) {
+		return ExitRepaired
+	}
 	_, misused := errors.AsType[*usageError](err)
 	_, lost := errors.AsType[*unreachableError](err)
 	_, undecided := errors.AsType[undecidedError](err)

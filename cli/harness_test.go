@@ -11,12 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"driftless.dev"
 	"driftless.dev/api"
 	"driftless.dev/cli"
 	"driftless.dev/fleet"
 	"driftless.dev/resource"
 	"driftless.dev/store"
 	"driftless.dev/store/memory"
+	"driftless.dev/wire"
 )
 
 // written is when the nodes of a test write, and now when the command runs.
@@ -36,23 +38,30 @@ type pair struct {
 // testNode is an api.Node.
 type testNode struct {
 	*pair
-	name  string
-	store *store.Store
-	url   string
-	close func()
+	name   string
+	store  *store.Store
+	engine *memory.Engine
+	url    string
+	close  func()
 }
 
 func newPair(t testing.TB) *pair {
 	p := &pair{}
+	f, err := wire.NewFleet("test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, name := range []string{"a", "b"} {
-		s, err := store.Open(memory.NewEngine(), store.Config{
-			Wall: func() time.Time { return writtenAt }, Random: rand.NewChaCha8([32]byte{byte(i + 1)}), Secret: [32]byte{1},
+		e := memory.NewEngine()
+		s, err := store.Open(e, store.Config{
+			Wall: func() time.Time { return writtenAt }, Random: rand.NewChaCha8([32]byte{byte(i + 1)}),
+			Secret: f.Key, Fleet: store.Fleet{ID: f.ID, Name: f.Name},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := &testNode{pair: p, name: name, store: s}
-		srv, err := api.New(api.Config{Node: n, Now: func() time.Time { return now }})
+		n := &testNode{pair: p, name: name, store: s, engine: e}
+		srv, err := api.New(api.Config{Node: n, Now: func() time.Time { return now }, Repair: n.repair})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +120,7 @@ func (n *testNode) Info() fleet.Node {
 	return fleet.Node{
 		Name: n.name, Instance: id.Instance.String(), Incarnation: id.Incarnation.String(), LogID: id.LogID.String(),
 		Fleet: "test", Version: "1.2.3", Ready: !n.isCut(), Waiting: map[bool]string{true: "NATS"}[n.isCut()],
-		Seq: st.Head.Seq, HLC: st.Head.HLC.String(), SuperRoot: st.Super.String(), Records: 7, StartedAt: writtenAt,
+		Seq: st.Head.Seq, FirstSeq: n.store.FirstSeq(), HLC: st.Head.HLC.String(), SuperRoot: st.Super.String(), Records: 7, StartedAt: writtenAt,
 		Realms: []fleet.Realm{{Name: "_", Root: strings.Repeat("ab", 32), Records: 7}},
 		NATS:   fleet.Transport{Connected: true, Stream: true, URL: "nats://127.0.0.1:4222"},
 		Clock:  fleet.Clock{OffsetSeconds: 0.012, Sure: true, MaxOffsetSeconds: 60},
@@ -156,6 +165,31 @@ func (n *testNode) Wait(context.Context, api.Concern, store.Written) api.WaitRes
 	return api.WaitResult{Reached: 1, Wanted: 1}
 }
 
+// repair takes what is damaged from the other node, past any wire.
+func (n *testNode) repair(ctx context.Context, member string) (fleet.Repair, error) {
+	other := n.nodes[0]
+	if n.name == "a" {
+		other = n.nodes[1]
+	}
+	if member != other.name {
+		return fleet.Repair{}, fmt.Errorf("%w: member %q", resource.ErrNotFound, member)
+	}
+	var all []store.Incoming
+	if _, err := other.store.Entries(0, 1<<30, func(e store.Entry) error {
+		rec, err := other.store.Record(e.Record.ID.String())
+		all = append(all, store.Incoming{Record: rec})
+		return err
+	}); err != nil {
+		return fleet.Repair{}, err
+	}
+	back, err := n.store.PutBack(ctx, all, other.store.State().Vector)
+	if err != nil {
+		return fleet.Repair{}, err
+	}
+	r, err := n.store.Fsck(ctx, true)
+	return fleet.Repair{From: member, PutBack: back, Fsck: api.FsckView(&r)}, err
+}
+
 // put writes a record on the node, past the command.
 func (n *testNode) put(t testing.TB, r resource.Resource) resource.Resource {
 	t.Helper()
@@ -185,6 +219,9 @@ func run(ctx context.Context, stdin string, env []string, args ...string) result
 				}
 			}
 			return ""
+		},
+		Offline: func(fleet string, secret []byte) cli.Offline {
+			return offline{driftless.Offline{Fleet: fleet, Secret: secret}}
 		},
 		Demo: func(_ context.Context, d cli.Demo) error {
 			fmt.Fprintf(d.Stdout, "demo: %v %q %v\n", d.NonInteractive, d.Manifests, d.Keep)

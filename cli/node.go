@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"driftless.dev/fleet"
@@ -35,6 +36,10 @@ type node interface {
 	Rejoin(ctx context.Context) (fleet.Node, error)
 	Reidentify(ctx context.Context) (fleet.Node, error)
 	RepairClock(ctx context.Context) (fleet.Node, error)
+	// Snapshot streams a snapshot file.
+	Snapshot(ctx context.Context, w io.Writer) error
+	Fsck(ctx context.Context, repair bool) (fleet.Fsck, error)
+	Repair(ctx context.Context, from string) (fleet.Repair, error)
 	Fleet(ctx context.Context) (fleet.Fleet, error)
 	Check(ctx context.Context) (fleet.Fleet, error)
 	// Wait waits until the fleet has converged or the time is over, and returns

@@ -36,7 +36,7 @@ func (a *app) nodeCommand() *cobra.Command {
 		}),
 	}
 	info.Flags().VarP(out, "output", "o", out.choice())
-	return parent("node", "Look at the node that answers, or change what it is", "", "  driftless node info", info, a.rejoinCommand(), a.reidentifyCommand())
+	return parent("node", "Look at the node that answers, repair it, or change what it is", "", "  driftless node info\n  driftless node repair --from b", info, a.repairCommand(), a.rejoinCommand(), a.reidentifyCommand())
 }
 
 // printNode prints pairs of a name and a value, then the realms.
@@ -50,13 +50,19 @@ func (a *app) printNode(n fleet.Node) error {
 		{"Instance", n.Instance}, {"Incarnation", n.Incarnation}, {"Log", n.LogID},
 		{"Started", timeOf(&n.StartedAt)},
 		{"Records", strconv.Itoa(n.Records)}, {"Root", n.SuperRoot},
-		{"Sequence", fmt.Sprintf("%d, published up to %d", n.Seq, n.Published)}, {"HLC", n.HLC},
+		{"Sequence", fmt.Sprintf("%d to %d, published up to %d", n.FirstSeq, n.Seq, n.Published)}, {"HLC", n.HLC},
 		{"NATS", transport(n.NATS)}, {"Clock", clock(n.Clock)},
 		{"Merges", fmt.Sprintf("%d applied, %d ignored, %d conflicts, %d rejected, %d quarantined",
 			n.Counts.Applied, n.Counts.Ignored, n.Counts.Conflicts, n.Counts.Rejected, n.Counts.Quarantined)},
 	}
 	if n.LastError != "" {
 		pairs = append(pairs, [2]string{"Last error", n.LastError})
+	}
+	if n.DamagedRows > 0 {
+		pairs = append(pairs, [2]string{"Damaged", fmt.Sprintf("%d rows", n.DamagedRows)})
+	}
+	for _, d := range n.Damaged {
+		pairs = append(pairs, [2]string{"", d.Reason})
 	}
 	for _, c := range n.Conditions {
 		pairs = append(pairs, [2]string{"Condition", c})

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"time"
@@ -153,6 +154,21 @@ func (r *remote) Loss(ctx context.Context, entry string) (fleet.Loss, error) {
 // Parked returns the records whose kind is not known.
 func (r *remote) Parked(ctx context.Context) (fleet.List[resource.Resource], error) {
 	return told(r, func() (fleet.List[resource.Resource], error) { return r.client.Parked(ctx) })
+}
+
+// Snapshot streams a snapshot file.
+func (r *remote) Snapshot(ctx context.Context, w io.Writer) error {
+	return r.told(r.client.Snapshot(ctx, w))
+}
+
+// Fsck has the node check its store.
+func (r *remote) Fsck(ctx context.Context, repair bool) (fleet.Fsck, error) {
+	return told(r, func() (fleet.Fsck, error) { return r.client.Fsck(ctx, repair) })
+}
+
+// Repair has the node take from a member what is damaged there.
+func (r *remote) Repair(ctx context.Context, from string) (fleet.Repair, error) {
+	return told(r, func() (fleet.Repair, error) { return r.client.Repair(ctx, from) })
 }
 
 // Info returns the node's account of itself.

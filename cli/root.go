@@ -34,6 +34,7 @@ Exit codes:
   0  success
   1  failed, or not converged
   2  used wrongly, or the node cannot be reached
+  3  fsck found damage and repaired all of it
   130  interrupted`
 
 const rootExample = `  driftless get skills                 # a kind's records in its default scope
@@ -66,6 +67,9 @@ func (a *app) root() *cobra.Command {
 	group(root, "records", a.getCommand(), a.applyCommand(), a.deleteCommand(), a.releaseCommand(), a.claimCommand(),
 		a.kindsCommand(), a.importCommand(), a.conflictsCommand(), a.ledgerCommand(), a.parkedCommand())
 	group(root, "fleet", a.fleetCommand(), a.nodeCommand(), a.gcCommand(), a.clockCommand())
+	if a.cfg.Offline != nil {
+		group(root, "fleet", a.snapshotCommand(), a.fsckCommand())
+	}
 	if a.cfg.Demo != nil {
 		group(root, "fleet", a.demoCommand())
 	}

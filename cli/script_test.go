@@ -1,9 +1,13 @@
 package cli_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -11,11 +15,24 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"driftless.dev"
+	"driftless.dev/fleet"
+	"driftless.dev/store"
+	"driftless.dev/store/bolt"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if driftless.RunVerifier() {
+		return
+	}
+	if runCommand() {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // TestScript runs the transcripts in testdata/script: real commands against two
 // real nodes, whose link is the script's to use.
@@ -25,6 +42,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //	sync [NAME]        lets the nodes exchange all records, or those of a name
 //	cut, heal          b answers nobody, or again
 //	down               closes both servers
+//	flip DIR|a BUCKET  flips a bit in the bucket's last row that is of the kind
+//	                   Skill: of the store in a directory, or of node a's
+//	flipfile FILE AT   flips a bit of a file
 //
 // DRIFTLESS_NODE is node a, $B is b.
 func TestScript(t *testing.T) {
@@ -52,6 +72,22 @@ func TestScript(t *testing.T) {
 			},
 			"cut":  func(ts *testscript.TestScript, _ bool, _ []string) { pairOf(ts).setCut(true) },
 			"heal": func(ts *testscript.TestScript, _ bool, _ []string) { pairOf(ts).setCut(false) },
+			"flip": func(ts *testscript.TestScript, _ bool, args []string) {
+				if args[0] == "a" {
+					ts.Check(flipRow(pairOf(ts).nodes[0].engine, args[1]))
+					return
+				}
+				e, err := bolt.OpenEngine(filepath.Join(ts.MkAbs(args[0]), "driftless.db"), bolt.Options{})
+				ts.Check(err)
+				ts.Check(errors.Join(flipRow(e, args[1]), e.Close()))
+			},
+			"flipfile": func(ts *testscript.TestScript, _ bool, args []string) {
+				at, err := strconv.Atoi(args[1])
+				ts.Check(err)
+				text := []byte(ts.ReadFile(args[0]))
+				text[at] ^= 1
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o600))
+			},
 			"down": func(ts *testscript.TestScript, _ bool, _ []string) {
 				for _, n := range pairOf(ts).nodes {
 					n.close()
@@ -95,4 +131,35 @@ func runDriftless(ts *testscript.TestScript, neg bool, args []string) {
 	if neg == (r.code == 0) {
 		ts.Fatalf("exit code %d", r.code)
 	}
+}
+
+// flipRow flips a bit in the last row of a bucket that tells of a Skill.
+func flipRow(e store.Engine, bucket string) error {
+	return e.Update(func(tx store.WriteTx) error {
+		for b := range store.NumBuckets {
+			if b.String() != bucket {
+				continue
+			}
+			var key, value []byte
+			tx.Ascend(b, nil, func(k, v []byte) bool {
+				if bytes.Contains(append(bytes.Clone(k), v...), []byte("Skill.skill")) || b == store.BucketIDs || b == store.BucketMeta {
+					key, value = bytes.Clone(k), bytes.Clone(v)
+				}
+				return true
+			})
+			if key == nil {
+				break
+			}
+			value[len(value)-1] ^= 1
+			return tx.Put(b, key, value)
+		}
+		return fmt.Errorf("no row in %s", bucket)
+	})
+}
+
+// offline is what works on files, as cmd/driftless has it.
+type offline struct{ driftless.Offline }
+
+func (o offline) Restore(ctx context.Context, r io.ReadSeeker, data string, force, newInstance bool) (fleet.Snapshot, string, error) {
+	return o.Offline.Restore(ctx, r, data, driftless.RestoreOptions{Force: force, NewInstance: newInstance})
 }

@@ -25,6 +25,14 @@ type Node struct {
 	HLC       string `json:"hlc"`
 	SuperRoot string `json:"superRoot"`
 	Records   int    `json:"records"`
+	// FirstSeq is where the log begins: what was before it was trimmed.
+	FirstSeq uint64 `json:"firstSeq"`
+	// Damaged lists rows that are damaged and not repaired, the first of them,
+	// and DamagedRows counts all.
+	Damaged     []Damage `json:"damaged,omitempty"`
+	DamagedRows int      `json:"damagedRows"`
+	Scrub       Scrub    `json:"scrub"`
+	Dropped     Dropped  `json:"dropped"`
 	// Realms lists what is held.
 	Realms     []Realm    `json:"realms"`
 	NATS       Transport  `json:"nats"`

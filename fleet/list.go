@@ -39,4 +39,7 @@ const (
 	CodeMethod = "method_not_allowed"
 	// CodeDamaged is a stored value that does not pass its checksum.
 	CodeDamaged = "damaged"
+	// CodeExpired is a position of the log that was trimmed, or of another log:
+	// the reader starts over.
+	CodeExpired = "expired"
 )

@@ -36,6 +36,14 @@ type Sample struct {
 	// LogSeq is the end of the log, PublishedSeq up to where own events are in
 	// the stream.
 	LogSeq, PublishedSeq uint64
+	// LogFirst is where the log begins.
+	LogFirst uint64
+	// Dropped counts what trimming took, by list.
+	Dropped map[string]uint64
+	// Scrubbed counts rows that the scrub read, DamageFound damaged rows that
+	// anything came upon, and Damaged those that are not repaired.
+	Scrubbed, DamageFound uint64
+	Damaged               int
 	// PublishFailures counts own events that the stream did not take.
 	PublishFailures uint64
 	// Root is the super-root.
@@ -53,6 +61,7 @@ func exchanges() []string {
 	return []string{"match", "repaired", "partial", "moved", "stale", "forked", "error"}
 }
 func members() []string { return []string{"self", "alive", "suspect", "lost", "unknown"} }
+func lists() []string   { return []string{"log", "ledger", "quarantine"} }
 
 // sampler turns samples into metrics.
 type sampler struct {
@@ -63,6 +72,7 @@ type sampler struct {
 	logSeq, outbox, root, connected, reconnects, members     *prometheus.Desc
 	publishFailures                                          *prometheus.Desc
 	tombstones, collected, gone, held, renewed, bootstraps   *prometheus.Desc
+	logFirst, dropped, scrubbed, damageFound, damaged        *prometheus.Desc
 }
 
 func newSampler(src Source) *sampler {
@@ -80,6 +90,11 @@ func newSampler(src Source) *sampler {
 	s.bootstraps = s.desc("driftless_bootstraps_total", "Times this node took a member's state for its own, older one.")
 	s.exchanges = s.desc("driftless_antientropy_exchanges_total", "Reconciliations with another member, by result.", "result")
 	s.logSeq = s.desc("driftless_log_seq", "Sequence of the last entry of the log.")
+	s.logFirst = s.desc("driftless_log_first_seq", "Sequence of the first entry of the log; what was before it was trimmed.")
+	s.dropped = s.desc("driftless_trimmed_total", "Rows that trimming took, by list.", "list")
+	s.scrubbed = s.desc("driftless_scrub_rows_total", "Rows that the background scrub read.")
+	s.damageFound = s.desc("driftless_damage_found_total", "Damaged rows that were found.")
+	s.damaged = s.desc("driftless_damaged_rows", "Damaged rows that are not repaired.")
 	s.outbox = s.desc("driftless_outbox_pending_ops", "Log entries that are not known to be in the stream.")
 	s.publishFailures = s.desc("driftless_publish_failures_total", "Attempts to hand events to the stream that failed; they are repeated.")
 	s.root = s.desc("driftless_merkle_root_checksum", "The first 48 bits of the super-root: nodes with different values differ.")
@@ -122,6 +137,11 @@ func (s *sampler) Collect(ch chan<- prometheus.Metric) {
 	out.counter(s.bootstraps, v.Bootstraps)
 	each(v.Exchanges, exchanges(), func(result string, n uint64) { out.counter(s.exchanges, n, result) })
 	out.gauge(s.logSeq, float64(v.LogSeq))
+	out.gauge(s.logFirst, float64(v.LogFirst))
+	each(v.Dropped, lists(), func(list string, n uint64) { out.counter(s.dropped, n, list) })
+	out.counter(s.scrubbed, v.Scrubbed)
+	out.counter(s.damageFound, v.DamageFound)
+	out.gauge(s.damaged, float64(v.Damaged))
 	out.gauge(s.outbox, float64(v.LogSeq-min(v.LogSeq, v.PublishedSeq)))
 	out.counter(s.publishFailures, v.PublishFailures)
 	// 48 bits are exact in a float64.

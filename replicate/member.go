@@ -41,13 +41,14 @@ type Roster struct {
 
 // ReadRoster reads the live Member records of a store; name is its own.
 func ReadRoster(ctx context.Context, s *store.Store, name string) (Roster, error) {
-	members, err := s.List(ctx, resource.MemberKind, resource.Scope{}, nil)
+	// One damaged record must not keep the node from the others, who have it.
+	page, err := s.Query(ctx, store.Query{Kind: resource.MemberKind, Scope: &resource.Scope{}, Sound: true})
 	if err != nil {
 		return Roster{}, err
 	}
 	r := Roster{Names: map[resource.ID]string{}, Ended: map[resource.ID]uint64{}}
-	for i := range members {
-		r.add(&members[i])
+	for i := range page.Items {
+		r.add(&page.Items[i])
 	}
 	r.Names[s.Identity().Instance] = name
 	return r, nil

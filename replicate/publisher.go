@@ -1,10 +1,12 @@
 package replicate
 
 import (
+	"errors"
 	"time"
 
 	"driftless.dev/mutant"
 	"driftless.dev/resource"
+	"driftless.dev/store"
 	"driftless.dev/wire"
 )
 
@@ -98,6 +100,12 @@ func (c *Core) outboxRead(in OutboxRead) {
 	p.reading = false
 	if p.stale {
 		p.stale = false
+		return
+	}
+	if errors.Is(in.Err, store.ErrCompacted) && in.Last > p.read {
+		// What was trimmed was handed over once; whoever missed it has the
+		// records by reconciliation. The outbox goes on where the log begins.
+		p.read, p.done, p.top = in.Last, max(p.done, in.Last), max(p.top, in.Last)
 		return
 	}
 	if in.Err != nil {

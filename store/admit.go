@@ -66,7 +66,7 @@ func (s *Store) resolveAddress(w *Write) (address, error) {
 	if !a.id.IsZero() {
 		return a, nil
 	}
-	kind, err := s.registry.Resolve(w.Kind)
+	kind, err := s.resolveKind(w.Kind)
 	if err != nil {
 		return address{}, err
 	}

@@ -109,6 +109,9 @@ func (s *Store) Apply(ctx context.Context, b Batch) (Applied, error) {
 // the others, and its event is not covered.
 func (t *txn) take(in *Incoming, boot *Bootstrap, out *Applied) error {
 	prev, err := lookup(t.s, t.tx, in.Record.ID)
+	if prev == nil && err == nil {
+		err = t.absent(in.Record.Realm(), in.Record.ID)
+	}
 	switch {
 	case errors.Is(err, ErrDamaged):
 		out.Quarantined++

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -208,8 +209,11 @@ func (s *Store) indexTombstones() error {
 		var bad error
 		tx.Ascend(BucketRecords, nil, func(key, value []byte) bool {
 			st, err := readStored(key, value)
-			if bad = err; err == nil && collectable(&st.rec) {
+			switch {
+			case err == nil && collectable(&st.rec):
 				ids = append(ids, st.rec.ID)
+			case !errors.Is(err, ErrDamaged):
+				bad = err
 			}
 			return bad == nil
 		})

@@ -20,13 +20,20 @@ type foldedRecord struct {
 }
 
 // foldLog folds the log from its beginning, or from the newest snapshot that
-// verifies. Both give the same projection.
-func (s *Store) foldLog(tx Tx, snapshot bool) (fold, error) {
-	f, after := fold{}, uint64(0)
-	if snapshot {
-		f, after = s.newestSnapshot(tx)
+// verifies. Both give the same projection. Of a log that was trimmed the oldest
+// snapshot that verifies is the beginning.
+func (s *Store) foldLog(tx Tx, newest bool) (fold, error) {
+	base, err := readBase(tx)
+	if err != nil {
+		return nil, err
 	}
-	var err error
+	f, after := fold{}, uint64(0)
+	if newest || base.Seq > 0 {
+		f, after = s.anySnapshot(tx, newest, base.Seq)
+	}
+	if after < base.Seq {
+		return nil, fmt.Errorf("%w: the log begins after %d and no snapshot of then verifies", ErrDamaged, base.Seq)
+	}
 	tx.Ascend(BucketLog, seqKey(after+1), func(key, value []byte) bool {
 		var e Entry
 		if e, err = readEntry(key, value); err != nil {
@@ -42,12 +49,16 @@ func (s *Store) foldLog(tx Tx, snapshot bool) (fold, error) {
 	return f, err
 }
 
-// newestSnapshot reads the newest snapshot that is whole and undamaged; none
-// is an empty fold from the log's beginning.
-func (s *Store) newestSnapshot(tx Tx) (fold, uint64) {
+// anySnapshot reads the newest, or the oldest, snapshot that is whole,
+// undamaged and not of before a sequence; none is an empty fold from the log's
+// beginning.
+func (s *Store) anySnapshot(tx Tx, newest bool, least uint64) (fold, uint64) {
 	bases := snapshotBases(tx)
-	for i := len(bases) - 1; i >= 0; i-- {
-		if f, seq, err := s.readSnapshot(tx, bases[i]); err == nil {
+	if newest {
+		slices.Reverse(bases)
+	}
+	for _, base := range bases {
+		if f, seq, err := s.readSnapshot(tx, base); err == nil && seq >= least {
 			return f, seq
 		}
 	}
@@ -55,23 +66,9 @@ func (s *Store) newestSnapshot(tx Tx) (fold, uint64) {
 }
 
 func (s *Store) readSnapshot(tx Tx, base uint64) (fold, uint64, error) {
-	key := snapshotKey(base, manifestChunk)
-	value := tx.Get(BucketSnapshots, key)
-	if value == nil {
-		return nil, 0, fmt.Errorf("%w: snapshot %d has no manifest", ErrDamaged, base)
-	}
-	payload, err := unseal(BucketSnapshots, key, value)
+	seq, chunks, err := readSnapshotManifest(tx, base)
 	if err != nil {
 		return nil, 0, err
-	}
-	r := pack.NewReader(payload)
-	if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 4 || v != 1) {
-		r.Fail("manifest of %d fields, version %d", n, v)
-	}
-	seq, chunks := r.Uint(), r.Uint()
-	r.Bin()
-	if err := r.Close(); err != nil {
-		return nil, 0, fmt.Errorf("%w: snapshot %d: %w", ErrDamaged, base, err)
 	}
 	f := fold{}
 	for n := range chunks {
@@ -80,6 +77,30 @@ func (s *Store) readSnapshot(tx Tx, base uint64) (fold, uint64, error) {
 		}
 	}
 	return f, seq, nil
+}
+
+// readSnapshotManifest returns the sequence that a snapshot is of, and how many
+// chunks it has.
+func readSnapshotManifest(tx Tx, base uint64) (seq, chunks uint64, err error) {
+	key := snapshotKey(base, manifestChunk)
+	value := tx.Get(BucketSnapshots, key)
+	if value == nil {
+		return 0, 0, fmt.Errorf("%w: snapshot %d has no manifest", ErrDamaged, base)
+	}
+	payload, err := unseal(BucketSnapshots, key, value)
+	if err != nil {
+		return 0, 0, err
+	}
+	r := pack.NewReader(payload)
+	if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 4 || v != 1) {
+		r.Fail("manifest of %d fields, version %d", n, v)
+	}
+	seq, chunks = r.Uint(), r.Uint()
+	r.Bin()
+	if err := r.Close(); err != nil || chunks >= manifestChunk {
+		return 0, 0, fmt.Errorf("%w: snapshot %d: %w", ErrDamaged, base, err)
+	}
+	return seq, chunks, nil
 }
 
 func (s *Store) readSnapshotChunk(tx Tx, f fold, key []byte) error {

@@ -151,7 +151,7 @@ func (t *txn) become(next Identity, last Position) {
 	t.stamper = Stamper{Instance: next.Instance, Incarnation: next.Incarnation}
 	t.put(BucketMeta, []byte(metaIdentity), next.appendTo(nil))
 	past := Past{Incarnation: old, Last: last.Seq, Cut: last.Seq < t.head.Own.Seq}
-	t.metas[metaOwn+string(old[:])] = pack.AppendBool(pack.AppendUint(pack.AppendArray(nil, 2), past.Last), past.Cut)
+	t.metas[metaOwn+string(old[:])] = past.appendTo(nil)
 	t.retired = append(t.retired, past)
 	if last.Seq > 0 {
 		t.vector[old] = last
@@ -238,11 +238,11 @@ const (
 // Vouch compares a claim about this incarnation's own events with the log.
 func (s *Store) Vouch(claim Position) (Vouching, error) {
 	s.mu.RLock()
-	head, inc := s.head, s.identity.Incarnation
+	head, inc, base := s.head, s.identity.Incarnation, s.base
 	s.mu.RUnlock()
 	switch {
-	case claim.Seq == 0:
-		return Shared, nil
+	case claim.Seq == 0, base.Incarnation == inc && claim.Seq < base.Own.Seq:
+		return Shared, nil // of what was trimmed nothing can be said against it
 	case claim.Seq > head.Own.Seq:
 		return Beyond, nil
 	case claim.Seq == head.Own.Seq:
@@ -265,10 +265,13 @@ func vouching(claim, own Position) Vouching {
 
 // ownAt finds an incarnation's own event by its sequence: own sequences rise
 // with the log's, so the log is searched in halves. The zero position is what
-// comes before the first; one that was trimmed is what its successor follows.
+// comes before the first; of the part that was trimmed it is the last.
 func ownAt(s *Store, tx Tx, head Head, inc resource.ID, seq uint64) (Position, error) {
 	if seq == 0 {
 		return Position{}, nil
+	}
+	if base, err := readBase(tx); err != nil || base.Incarnation == inc && seq <= base.Own.Seq {
+		return base.Own, err // what was trimmed stands
 	}
 	low, high := uint64(1), head.Seq // the entry lies in [low, high]
 	for low <= high {
@@ -314,6 +317,10 @@ type Past struct {
 	// those are void, and were written anew under another.
 	Last uint64
 	Cut  bool
+}
+
+func (p *Past) appendTo(b []byte) []byte {
+	return pack.AppendBool(pack.AppendUint(pack.AppendArray(b, 2), p.Last), p.Cut)
 }
 
 // Past lists the incarnations that were this store's before the present one,

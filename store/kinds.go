@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -21,23 +23,41 @@ func (t *txn) noteKind(rec *resource.Record) {
 // liveKinds reads what the live Kind records serve, in the order in which
 // records hold a name: of two that cannot both be registered the first is, on
 // every node alike, in whatever order they arrived. One that this version
-// cannot read serves nothing, and its records stay parked.
+// cannot read serves nothing, and its records stay parked; so does a damaged
+// one, until it is repaired.
 func liveKinds(s *Store, tx Tx) (kinds []resource.Kind, err error) {
-	rows, err := rowsOf(tx, kindPrefix(kindKind()))
-	if err != nil {
-		return nil, err
-	}
+	var rows []nameRow
+	hidden := false
+	defer func() { s.kindsHidden.Store(hidden) }()
+	prefix := kindPrefix(kindKind())
+	tx.Ascend(BucketNames, prefix, func(key, value []byte) bool {
+		if !bytes.HasPrefix(key, prefix) {
+			return false
+		}
+		row, bad := readNameRow(key, value)
+		if s.noteDamage(BucketNames, key, bad); bad == nil {
+			rows = append(rows, row)
+		}
+		hidden = hidden || bad != nil
+		return true
+	})
 	slices.SortFunc(rows, nameRow.before)
 	for _, row := range rows {
 		if !row.live {
 			continue
 		}
 		st, err := lookup(s, tx, row.id)
+		if errors.Is(err, ErrDamaged) {
+			hidden = true
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		if st == nil {
-			return nil, fmt.Errorf("%w: kind record %s is named and missing", ErrDamaged, row.id)
+			s.damage.note(Damage{Bucket: BucketIDs, Key: row.id[:], Record: row.id, Reason: "kind record is named and not indexed"})
+			hidden = true
+			continue
 		}
 		if k := kindOf(&st.rec); k != nil {
 			kinds = append(kinds, *k)

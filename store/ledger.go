@@ -164,27 +164,35 @@ func (s *Store) Quarantine(records []Incoming, reason string) error {
 func (s *Store) QuarantineList(limit int) (out []Quarantined, err error) {
 	err = s.engine.View(func(tx Tx) (err error) {
 		tx.Ascend(BucketQuarantine, nil, func(key, value []byte) bool {
-			var payload []byte
-			if payload, err = unseal(BucketQuarantine, key, value); err != nil {
-				return false
-			}
-			r := pack.NewReader(payload)
-			if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 5 || v != 1) {
-				r.Fail("quarantine row of %d fields, version %d", n, v)
-			}
 			var q Quarantined
-			r.Fixed(q.From[:])
-			q.Reason = r.Text()
-			q.At = hlc.Timestamp(r.Uint())
-			q.Frame = append([]byte(nil), r.Bin()...)
-			if err = r.Close(); err != nil {
-				err = fmt.Errorf("%w: quarantine/%x: %w", ErrDamaged, key, err)
+			if q, err = readQuarantined(key, value); err != nil {
 				return false
 			}
+			q.Frame = append([]byte(nil), q.Frame...)
 			out = append(out, q)
 			return len(out) < limit
 		})
 		return err
 	})
 	return out, err
+}
+
+// readQuarantined decodes a row; the frame aliases value.
+func readQuarantined(key, value []byte) (q Quarantined, err error) {
+	payload, err := unseal(BucketQuarantine, key, value)
+	if err != nil {
+		return Quarantined{}, err
+	}
+	r := pack.NewReader(payload)
+	if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 5 || v != 1) {
+		r.Fail("quarantine row of %d fields, version %d", n, v)
+	}
+	r.Fixed(q.From[:])
+	q.Reason = r.Text()
+	q.At = hlc.Timestamp(r.Uint())
+	q.Frame = r.Bin()
+	if err := r.Close(); err != nil {
+		return Quarantined{}, fmt.Errorf("%w: quarantine/%x: %w", ErrDamaged, key, err)
+	}
+	return q, nil
 }

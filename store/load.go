@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"strings"
@@ -15,6 +16,9 @@ import (
 
 // load reads what is stored into memory, or mints the identity of a new store.
 func (s *Store) load() error {
+	if err := s.loadFleet(); err != nil {
+		return err
+	}
 	if err := s.loadIdentity(); err != nil {
 		return err
 	}
@@ -22,7 +26,9 @@ func (s *Store) load() error {
 		return err
 	}
 	return s.engine.View(func(tx Tx) error {
-		for _, step := range []func(Tx) error{s.loadHead, s.loadMeta, s.loadVector, s.loadFloor, s.loadRejoin, s.loadPast, s.loadTries, s.loadKinds, s.loadSnapshots} {
+		for _, step := range []func(Tx) error{
+			s.loadHead, s.loadBase, s.loadMeta, s.loadVector, s.loadFloor, s.loadRejoin, s.loadPast, s.loadIndexes, s.loadTries, s.loadKinds, s.loadSnapshots,
+		} {
 			if err := step(tx); err != nil {
 				return err
 			}
@@ -32,29 +38,40 @@ func (s *Store) load() error {
 }
 
 func (s *Store) loadIdentity() error {
-	err := s.engine.View(func(tx Tx) error {
-		r, err := getMeta(tx, metaIdentity)
-		if err != nil || r == nil {
-			return err
-		}
-		if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 4 || v != 1) {
-			r.Fail("store format %d is not known here", v)
-		}
-		r.Fixed(s.identity.Instance[:])
-		r.Fixed(s.identity.Incarnation[:])
-		r.Fixed(s.identity.LogID[:])
-		return damagedMeta(metaIdentity, r.Close())
+	var empty bool
+	err := s.engine.View(func(tx Tx) (err error) {
+		last, _ := tx.Last(BucketLog)
+		empty = last == nil && tx.Get(BucketMeta, []byte(metaHead)) == nil
+		s.identity, err = readIdentity(tx)
+		return err
 	})
 	if err != nil {
 		return err
 	}
 	switch {
+	case s.identity.Instance.IsZero() && !empty:
+		return fmt.Errorf("%w: meta/%s: the row is missing", ErrDamaged, metaIdentity)
 	case s.identity.Instance.IsZero():
 		return s.mint()
 	case !s.cfg.Instance.IsZero() && s.cfg.Instance != s.identity.Instance:
 		return fmt.Errorf("%w: the directory belongs to instance %s, not %s", resource.ErrInvalid, s.identity.Instance, s.cfg.Instance)
 	}
 	return nil
+}
+
+// readIdentity reads who a store is, the zero value of a new one.
+func readIdentity(tx Tx) (id Identity, err error) {
+	r, err := getMeta(tx, metaIdentity)
+	if err != nil || r == nil {
+		return Identity{}, err
+	}
+	if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 4 || v != 1) {
+		r.Fail("store format %d is not known here", v)
+	}
+	for _, p := range [...]*resource.ID{&id.Instance, &id.Incarnation, &id.LogID} {
+		r.Fixed(p[:])
+	}
+	return id, damagedMeta(metaIdentity, r.Close())
 }
 
 // mint gives a new store its identity.
@@ -116,32 +133,20 @@ func damagedMeta(key string, err error) error {
 // loadHead restores the end of the log and the clock, which starts at the
 // higher of the persisted bound and the log's tail: no stamp is issued twice,
 // whatever the wall clock says.
-func (s *Store) loadHead(tx Tx) error {
-	r, err := getMeta(tx, metaHead)
-	if err != nil {
+func (s *Store) loadHead(tx Tx) (err error) {
+	if s.head, err = readHead(tx); err != nil {
 		return err
-	}
-	if r != nil {
-		if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 6 || v != 1) {
-			r.Fail("head of version %d", v)
-		}
-		s.head.Seq = r.Uint()
-		s.head.HLC = hlc.Timestamp(r.Uint())
-		s.head.Own = readPosition(r)
-		if err := damagedMeta(metaHead, r.Close()); err != nil {
-			return err
-		}
 	}
 	floor := s.head.HLC
 	if key, value := tx.Last(BucketLog); key != nil {
-		e, err := readEntry(key, value)
-		if err != nil {
-			return err
+		if len(key) != 8 || binary.BigEndian.Uint64(key) != s.head.Seq {
+			return fmt.Errorf("%w: the log ends at %x, its head says %d", ErrDamaged, key, s.head.Seq)
 		}
-		if e.Seq != s.head.Seq {
-			return fmt.Errorf("%w: the log ends at %d, its head says %d", ErrDamaged, e.Seq, s.head.Seq)
+		if e, err := readEntry(key, value); err == nil {
+			floor = max(floor, e.Record.Newest().HLC)
+		} else {
+			s.noteDamage(BucketLog, key, err) // the head has its stamp too
 		}
-		floor = max(floor, e.Record.Newest().HLC)
 	}
 	if mutant.ClockForgotten {
 		floor = 0
@@ -150,9 +155,36 @@ func (s *Store) loadHead(tx Tx) error {
 	return nil
 }
 
+// readHead reads the end of the log, the zero value of a new store.
+func readHead(tx Tx) (h Head, err error) {
+	r, err := getMeta(tx, metaHead)
+	if err != nil || r == nil {
+		return Head{}, err
+	}
+	if n, v := r.Array(), r.Uint(); r.Err() == nil && (n != 6 || v != 1) {
+		r.Fail("head of version %d", v)
+	}
+	h.Seq = r.Uint()
+	h.HLC = hlc.Timestamp(r.Uint())
+	h.Own = readPosition(r)
+	return h, damagedMeta(metaHead, r.Close())
+}
+
 func (s *Store) wall() time.Time { return s.cfg.Wall() }
 
+// loadMeta holds the store's own rows to their checksums, whatever their keys
+// are: one of a flipped key is missing where it should be.
 func (s *Store) loadMeta(tx Tx) (err error) {
+	tx.Ascend(BucketMeta, nil, func(key, value []byte) bool {
+		if _, err = unseal(BucketMeta, key, value); err != nil && strings.HasPrefix(string(key), metaCursor) {
+			s.noteDamage(BucketMeta, key, err)
+			err = nil
+		}
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
 	tx.Ascend(BucketMeta, []byte(metaPrev), func(key, value []byte) bool {
 		realm, ok := strings.CutPrefix(string(key), metaPrev)
 		if !ok {
@@ -194,17 +226,32 @@ func (s *Store) loadTries(tx Tx) (err error) {
 	tx.Ascend(BucketRecords, nil, func(key, value []byte) bool {
 		var st stored
 		if st, _, err = readStoredHead(key, value); err != nil {
-			return false
+			s.noteDamage(BucketRecords, key, err)
+			err = nil
+			return true
 		}
 		realm, place, _, ok := splitRecordKey(key)
 		if !ok {
-			err = fmt.Errorf("%w: records/%x: no record's key", ErrDamaged, key)
-			return false
+			s.noteDamage(BucketRecords, key, fmt.Errorf("%w: records/%x: no record's key", ErrDamaged, key))
+			return true
 		}
 		err = s.trie(realm).Replace(place, merkle.Digest{}, merkle.Digest(st.digest[:16]))
 		return err == nil
 	})
 	return err
+}
+
+// loadIndexes holds the indexes to their checksums: a row of a flipped key is
+// one that a read would miss and call not found.
+func (s *Store) loadIndexes(tx Tx) error {
+	for _, b := range [...]Bucket{BucketIDs, BucketNames} {
+		tx.Ascend(b, nil, func(key, value []byte) bool {
+			_, err := unseal(b, key, value)
+			s.noteDamage(b, key, err)
+			return true
+		})
+	}
+	return nil
 }
 
 // loadKinds registers what the live Kind records serve.

@@ -222,6 +222,9 @@ func (t *txn) applyPut(w *Write, a address, existing *resource.Record, now hlc.T
 		}
 		if a.named {
 			id = resource.NameID(a.kind, a.scope, w.Resource.Name)
+			if err := t.absent(a.scope.Realm(), id); err != nil {
+				return Post{}, err
+			}
 		}
 	}
 	return t.stamper.Put(existing, w, id, now)

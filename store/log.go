@@ -120,10 +120,15 @@ func readLabels(r *pack.Reader) map[string]string {
 
 // Entries calls fn for up to limit entries after seq, in order, within one
 // short read; the entry owns its memory. It returns the last sequence that was
-// read, to go on from.
+// read, to go on from. When entries after that sequence were trimmed the error
+// wraps ErrCompacted, and last is where the log begins.
 func (s *Store) Entries(after uint64, limit int, fn func(Entry) error) (last uint64, err error) {
 	last = after
 	err = s.engine.View(func(tx Tx) (err error) {
+		if base, err := held(tx, after); err != nil {
+			last = base
+			return err
+		}
 		tx.Ascend(BucketLog, seqKey(after+1), func(key, value []byte) bool {
 			if limit--; limit < 0 {
 				return false

@@ -69,7 +69,7 @@ func TestCommit_PanicIsFailStop(t *testing.T) {
 }
 
 // P10: a damaged row stops neither the other records of a batch nor those after
-// it, and its own event is not covered.
+// it, and its own event is not covered; while it is damaged nothing is.
 func TestApply_DamageDoesNotBlockTheRest(t *testing.T) {
 	peer := notes(t, memory.NewEngine())
 	e := memory.NewEngine()
@@ -97,6 +97,12 @@ func TestApply_DamageDoesNotBlockTheRest(t *testing.T) {
 	out, err := s.Apply(t.Context(), store.Batch{Records: all[len(all)-3:]})
 	if err != nil || out.Applied != 2 || out.Quarantined != 1 {
 		t.Errorf("came to %+v, %v", out, err)
+	}
+	if v := s.State().Vector; len(v) > 0 {
+		t.Errorf("covers %v while it is damaged", v)
+	}
+	if r, err := s.Fsck(t.Context(), true); err != nil || r.Soundness() != store.Mended {
+		t.Fatalf("repair: %+v, %v", r.Faults, err)
 	}
 	if p := s.State().Vector[peer.Identity().Incarnation]; p.Seq != uint64(len(all)-2) {
 		t.Errorf("covers %d of %d events, the damaged one's is %d", p.Seq, len(all), len(all)-1)

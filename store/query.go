@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"driftless.dev/resource"
@@ -19,6 +20,9 @@ type Query struct {
 	// Limit bounds the page, 0 for all; Continue is the last page's.
 	Limit    int
 	Continue string
+	// Sound leaves out what is damaged instead of failing on it: for what must go
+	// on without.
+	Sound bool
 }
 
 // Page is a part of a listing. Continue is empty on the last.
@@ -32,8 +36,11 @@ const chunk = 512
 
 // Query returns a page, by scope then name then id.
 func (s *Store) Query(ctx context.Context, q Query) (Page, error) {
-	k, err := s.registry.Resolve(q.Kind)
+	k, err := s.resolveKind(q.Kind)
 	if err != nil {
+		return Page{}, err
+	}
+	if err := s.hidden("an item of the list"); err != nil && !q.Sound {
 		return Page{}, err
 	}
 	prefix := kindPrefix(k.GroupKind())
@@ -90,6 +97,9 @@ func (s *Store) queryRow(tx Tx, page *Page, q Query, key, value []byte) error {
 		}
 	}
 	rec, err := liveRow(s, tx, key, value)
+	if q.Sound && errors.Is(err, ErrDamaged) {
+		return nil
+	}
 	if err != nil || rec == nil {
 		return err
 	}

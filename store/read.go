@@ -23,7 +23,7 @@ func (s *Store) shown(r *resource.Record) bool {
 
 // Get returns the live resource of an address: the holder of the name.
 func (s *Store) Get(ctx context.Context, kind string, scope resource.Scope, name string) (resource.Resource, error) {
-	k, err := s.registry.Resolve(kind)
+	k, err := s.resolveKind(kind)
 	if err != nil {
 		return resource.Resource{}, err
 	}
@@ -51,6 +51,9 @@ func (s *Store) read(ctx context.Context, a address) (out resource.Resource, err
 				return err
 			}
 			if !ok || !n.live {
+				if err := s.hidden(a.describe()); err != nil {
+					return err
+				}
 				return fmt.Errorf("%w: %s", resource.ErrNotFound, a.describe())
 			}
 			id = n.id
@@ -60,6 +63,13 @@ func (s *Store) read(ctx context.Context, a address) (out resource.Resource, err
 			return err
 		}
 		if st == nil || !s.shown(&st.rec) {
+			err := s.hidden(a.describe())
+			if st != nil && !st.rec.Deleted() {
+				err = s.hiddenKind()
+			}
+			if err != nil {
+				return err
+			}
 			return fmt.Errorf("%w: %s", resource.ErrNotFound, a.describe())
 		}
 		out = st.rec.Resource()
@@ -132,8 +142,11 @@ func (s *Store) GetAnyScope(ctx context.Context, kind, name string) (r resource.
 // ListKeys returns the addresses of a kind's live resources, by scope then
 // name, each once.
 func (s *Store) ListKeys(ctx context.Context, kind string) (keys []resource.Key, err error) {
-	k, err := s.registry.Resolve(kind)
+	k, err := s.resolveKind(kind)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.hidden("a name of the list"); err != nil {
 		return nil, err
 	}
 	prefix := kindPrefix(k.GroupKind())

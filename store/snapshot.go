@@ -122,7 +122,11 @@ func (s *Store) Snapshot(ctx context.Context) (err error) {
 	if err := w.verify(st); err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
-	return w.finish(st)
+	whole, err := s.wholeSnapshots(ctx, 1)
+	if err != nil {
+		return fmt.Errorf("write snapshot: %w", err)
+	}
+	return w.finish(st, whole)
 }
 
 // scanFrames copies a chunk of the projection and returns the key to go on
@@ -211,40 +215,22 @@ func (w *snapshotWriter) verify(st State) error {
 	return nil
 }
 
-// finish writes the manifest and drops all but the last two snapshots.
-func (w *snapshotWriter) finish(st State) error {
+// finish writes the manifest and drops all snapshots but this one and the
+// newest of those before that verify.
+func (w *snapshotWriter) finish(st State, whole []snapshotRef) error {
 	b := pack.AppendUint(pack.AppendArray(nil, 4), 1)
 	b = pack.AppendUint(b, st.Head.Seq)
 	b = pack.AppendUint(b, uint64(w.chunks))
 	b = pack.AppendBin(b, st.Super[:])
 	return w.s.commits.do(func(t *txn) error {
-		kept := false
-		for _, base := range slices.Backward(snapshotBases(t.tx)) {
-			// One without a manifest was begun and never finished.
-			whole := t.tx.Get(BucketSnapshots, snapshotKey(base, manifestChunk)) != nil
-			switch {
-			case base == w.base:
-			case whole && !kept:
-				kept = true
-			default:
+		for _, base := range snapshotBases(t.tx) {
+			if base != w.base && !slices.ContainsFunc(whole, func(r snapshotRef) bool { return r.base == base }) {
 				t.dropSnapshot(base)
 			}
 		}
 		t.put(BucketSnapshots, snapshotKey(w.base, manifestChunk), b)
 		return t.broken
 	})
-}
-
-// snapshotBases lists the sequences at which snapshots were begun, in order.
-func snapshotBases(tx Tx) (bases []uint64) {
-	tx.Ascend(BucketSnapshots, nil, func(key, _ []byte) bool {
-		base := binary.BigEndian.Uint64(key)
-		if len(bases) == 0 || bases[len(bases)-1] != base {
-			bases = append(bases, base)
-		}
-		return true
-	})
-	return bases
 }
 
 // dropUnfinished removes the snapshots that have no manifest.
@@ -262,7 +248,7 @@ func (s *Store) dropUnfinished() error {
 func (t *txn) dropSnapshot(base uint64) {
 	var keys [][]byte
 	t.tx.Ascend(BucketSnapshots, snapshotKey(base, 0), func(key, _ []byte) bool {
-		if binary.BigEndian.Uint64(key) != base {
+		if !bytes.HasPrefix(key, seqKey(base)) {
 			return false
 		}
 		keys = append(keys, bytes.Clone(key))

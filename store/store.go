@@ -13,6 +13,7 @@ import (
 	"io"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"driftless.dev/hlc"
@@ -29,6 +30,9 @@ type Config struct {
 	Instance resource.ID
 	// Secret keys the placement of records in the Merkle trie: one per fleet.
 	Secret [32]byte
+	// Fleet names the fleet that Secret is of; a store holds on to it. The zero
+	// value checks nothing.
+	Fleet Fleet
 	// Registry holds the kinds; nil makes one with the default compiler.
 	Registry *resource.Registry
 	// Guard, when set, is asked before a local write is stamped; its error
@@ -57,6 +61,7 @@ type Store struct {
 	// that holds it sees one state.
 	mu     sync.RWMutex
 	head   Head
+	base   Base
 	vector Vector
 	tries  map[string]*merkle.Trie
 	prevs  map[string]uint64 // realm → own last sequence in it
@@ -84,6 +89,12 @@ type Store struct {
 	staged  map[string][]byte
 
 	snapshots snapshotter
+	dropped   droppedCounters
+	damage    damageSet
+	// kindsHidden: a kind's own record is damaged.
+	kindsHidden atomic.Bool
+	scrubs      scrubCounters
+	fscks       sync.Mutex // held by the one that examines
 }
 
 // Identity is who the store is.
@@ -109,7 +120,8 @@ type Head struct {
 
 // Open opens a store over an engine, which it owns from then on, and brings
 // memory up to what is stored: clock, vector, kinds, tries. Nothing is served
-// before all of it has been read and verified.
+// before all of it has been read and verified. A damaged record does not keep
+// the store from opening: it is in Damage, and not held until it is repaired.
 func Open(engine Engine, cfg Config) (*Store, error) {
 	if cfg.Random == nil {
 		cfg.Random = rand.Reader
@@ -189,7 +201,7 @@ func (s *Store) Err() error {
 type State struct {
 	Identity Identity
 	Head     Head
-	Vector   Vector // own position included
+	Vector   Vector // own position included; empty while the state is damaged
 	Floor    Floor
 	Realms   []RealmState
 	Super    merkle.Root
@@ -208,10 +220,7 @@ type RealmState struct {
 func (s *Store) State() State {
 	s.mu.Lock() // tries rehash lazily, which writes
 	defer s.mu.Unlock()
-	st := State{Identity: s.identity, Head: s.head, Vector: s.vector.Clone(), Floor: s.floor}
-	if s.head.Own.Seq > 0 {
-		st.Vector[s.identity.Incarnation] = s.head.Own
-	}
+	st := State{Identity: s.identity, Head: s.head, Vector: s.covers(), Floor: s.floor}
 	var roots []merkle.RealmRoot
 	for _, realm := range sortedKeys(s.tries) {
 		v := s.tries[realm].View()
@@ -223,6 +232,20 @@ func (s *Store) State() State {
 	}
 	st.Super = merkle.SuperRoot(&s.cfg.Secret, roots)
 	return st
+}
+
+// covers is the vector of the state, own position included. While a part of the
+// state is damaged it is empty: nobody must take what is covered here for what
+// is held, and collect by it what others still have to give back. s.mu is held.
+func (s *Store) covers() Vector {
+	if s.damage.ofState() {
+		return Vector{}
+	}
+	v := s.vector.Clone()
+	if s.head.Own.Seq > 0 {
+		v[s.identity.Incarnation] = s.head.Own
+	}
+	return v
 }
 
 // Summary is the part of a State that a heartbeat carries.
@@ -247,10 +270,7 @@ func (s *Store) Summary() Summary {
 		t := s.tries[realm]
 		roots = append(roots, merkle.RealmRoot{Realm: realm, Root: t.Root(), Count: t.Len()})
 	}
-	v := s.vector.Clone()
-	if s.head.Own.Seq > 0 {
-		v[s.identity.Incarnation] = s.head.Own
-	}
+	v := s.covers()
 	return Summary{
 		Identity: s.identity, Head: s.head, Super: merkle.SuperRoot(&s.cfg.Secret, roots), Vector: v, VectorDigest: v.Digest(),
 		Floor: s.floor, Garbage: s.garbage(), Rejoin: s.rejoin,

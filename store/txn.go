@@ -47,7 +47,8 @@ type txn struct {
 	rejoin     bool
 	// kindsChanged: a Kind record was written.
 	kindsChanged bool
-	touched      bool // something durable changed
+	touched      bool  // something durable changed
+	base         *Base // where the log begins from now on, nil when that stays
 	broken       error
 }
 
@@ -143,14 +144,21 @@ func lookup(s *Store, tx Tx, id resource.ID) (*stored, error) {
 	}
 	realm, err := unseal(BucketIDs, id[:], value)
 	if err != nil {
+		s.noteDamage(BucketIDs, id[:], err)
 		return nil, err
 	}
 	key := recordKey(string(realm), merkle.Place(&s.cfg.Secret, id), id)
 	row := tx.Get(BucketRecords, key)
+	var st *stored
 	if row == nil {
-		return nil, fmt.Errorf("%w: record %s is indexed and missing", ErrDamaged, id)
+		err = fmt.Errorf("%w: record %s is indexed and missing", ErrDamaged, id)
+	} else {
+		st, err = readStored(key, row)
 	}
-	return readStored(key, row)
+	if err != nil {
+		s.noteDamage(BucketRecords, key, err)
+	}
+	return st, err
 }
 
 // eventKind says how a post-image came about.
@@ -281,6 +289,9 @@ func (s *Store) publish(t *txn) {
 	s.identity, s.stamper, s.unsure = t.identity, t.stamper, t.unsure
 	s.past = append(s.past, t.retired...)
 	s.floor, s.sweepFrom, s.tombstones, s.collected = t.floor, t.sweepFrom, t.tombstones, t.collected
+	if t.base != nil {
+		s.base = *t.base
+	}
 	for realm, seq := range t.prevs {
 		s.prevs[realm] = seq
 	}

@@ -23,6 +23,8 @@ func (s *settings) config(version string, logger *slog.Logger) (driftless.Config
 		HTTP: r.text("http"), HTTPHosts: r.list("http-hosts"), TLSCert: r.text("tls-cert"), TLSKey: r.text("tls-key"), TLSClientCA: r.text("tls-client-ca"),
 		SyncInterval: r.duration("sync-interval"), MaxClockOffset: r.duration("max-clock-offset"), DrainTimeout: r.duration("drain-timeout"),
 		CollectAge: r.duration("collect-age"), CollectEvery: r.duration("collect-every"), Horizon: r.horizon("horizon"), Rejoin: r.choice("rejoin", "manual", "auto") == "auto",
+		LogKeep: orNever(r.integer("log-keep")), LogAge: r.orZero("log-age"), LedgerKeep: orNever(r.integer("ledger-keep")), LedgerAge: orNever(r.orZero("ledger-age")),
+		ScrubInterval: orNever(r.orZero("scrub-interval")),
 		SnapshotEvery: r.integer("snapshot-every"), Tokens: r.tokens("token-file"), Version: version, Logger: logger,
 		NATS: driftless.NATS{
 			Join: r.list("join"), Context: r.text("nats-context"), Listen: r.text("nats-listen"), Streamless: r.boolean("no-stream"),
@@ -95,6 +97,22 @@ func (r *reader) choice(key string, words ...string) string {
 		r.fail(key, fmt.Errorf("%q is not %s", word, strings.Join(words, " or ")))
 	}
 	return word
+}
+
+// orZero reads a duration that may be 0.
+func (r *reader) orZero(key string) time.Duration {
+	if d, ok := r.s.k.Get(key).(time.Duration); ok && d == 0 || r.text(key) == "0" || r.text(key) == "0s" {
+		return 0
+	}
+	return r.duration(key)
+}
+
+// orNever turns a setting's 0, which sets no limit, into the configuration's.
+func orNever[N int64 | time.Duration](n N) N {
+	if n == 0 {
+		return -1
+	}
+	return n
 }
 
 func (r *reader) integer(key string) int64 {

@@ -53,13 +53,18 @@ func Verify(ctx context.Context, path string) error {
 }
 
 func verify(ctx context.Context, path string, timeout time.Duration) error {
-	if _, inside := os.LookupEnv(verifierEnv); inside {
-		// Without this a forgotten RunVerifier is a process bomb.
-		return ErrNoVerifier
-	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 		return nil // a start was cut short before bbolt wrote anything
+	}
+	return runChild(ctx, path, timeout)
+}
+
+// runChild looks at a file in a child process and returns its verdict.
+func runChild(ctx context.Context, path string, timeout time.Duration, env ...string) error {
+	if _, inside := os.LookupEnv(verifierEnv); inside {
+		// Without this a forgotten RunVerifier is a process bomb.
+		return ErrNoVerifier
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -68,7 +73,7 @@ func verify(ctx context.Context, path string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errNoVerdict)
 	defer cancel()
 	child := exec.CommandContext(ctx, program)
-	child.Env = append(os.Environ(), verifierEnv+"="+path)
+	child.Env = append(append(os.Environ(), verifierEnv+"="+path), env...)
 	child.WaitDelay = time.Second
 	var said, found bytes.Buffer
 	child.Stdout, child.Stderr = &said, &found
