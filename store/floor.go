@@ -146,9 +146,10 @@ const (
 	// Gone: everything in it was collected here. It is in the state, as
 	// nothing.
 	Gone
-	// Held: it writes to a record whose earlier life was collected here. Only
-	// a comparison with a member that has seen the floor can tell a write that
-	// brings the record back on purpose from one that never heard of the end.
+	// Held: it writes to a record whose earlier life was collected here, or may
+	// have been where it was written. Only a comparison with a member that has
+	// seen the floor can tell a write that brings the record back on purpose
+	// from one that never heard of the end.
 	Held
 )
 
@@ -157,6 +158,12 @@ const (
 // nobody vouches for what its writer had seen. It returns the record to join,
 // which is the incoming one without finalizer entries that were collected here.
 func Receive(current, incoming *resource.Record, f Floor, byEvent bool) (*resource.Record, Verdict) {
+	if byEvent && current != nil && incoming.Creation.Point().Compare(current.Creation.Point()) > 0 {
+		// Its writer did not know the life that is here: it created apart, or it
+		// has collected that life, and its new one must not meet the tombstone.
+		// A comparison joins floors first, and then tells.
+		return incoming, Held
+	}
 	if len(f) == 0 {
 		return incoming, Join
 	}

@@ -18,7 +18,7 @@ type delivered struct {
 // delivered.
 func (r *reader) staged(n *Node, name string, data []byte) {
 	if name == streamCursor {
-		r.open = r.open[r.passes(n, data, 0):]
+		r.open, r.voids = r.open[r.passes(n, data, 0):], n.voided()
 	}
 }
 
@@ -33,6 +33,7 @@ func (r *reader) applying(n *Node, e replicate.Apply) {
 func (r *reader) applied(n *Node, e replicate.Apply) {
 	if e.Batch.Cursor == streamCursor {
 		r.open = r.open[r.passes(n, e.Batch.CursorData, len(e.Batch.Records)+len(e.Refused)):]
+		r.voids = n.voided()
 	}
 }
 
@@ -59,11 +60,15 @@ func (r *reader) passes(n *Node, cursor []byte, brought int) int {
 	switch {
 	case upTo == 0:
 		n.fleet.breaks("stream cursor: node %d stands at message %d, which was not delivered", n.index, at.Seq)
-	case due != brought:
+	case due < brought || uint64(due-brought) > n.voided()-r.voids:
 		n.fleet.breaks("stream cursor: node %d passes %d events up to message %d and brings %d", n.index, due, at.Seq, brought)
 	}
 	return upTo
 }
+
+// voided counts events that their author has declared void: they are not
+// applied.
+func (n *Node) voided() uint64 { return n.core.Status(n.now()).Counters.Void }
 
 func readCursor(b []byte) (c replicate.Cursor, err error) {
 	r := pack.NewReader(b)

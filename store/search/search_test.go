@@ -96,6 +96,23 @@ func (w *world) atAll(s *state) string {
 	return ""
 }
 
+// apart: two nodes have one floor, one of them holds a live record that lies
+// wholly below it, and the other, which lacks it, will refuse it for ever.
+func (w *world) apart(s *state) string {
+	for i := range w.sc.nodes {
+		n := &s.nodes[i]
+		if n.rec == 0 || w.lib.dead(n.rec) || !floorOf(n.floor).CoversAll(w.lib.records[n.rec]) {
+			continue
+		}
+		for j := range w.sc.nodes {
+			if m := &s.nodes[j]; m.rec == 0 && m.floor == n.floor {
+				return fmt.Sprintf("the record lives on node %d, and node %d takes it for collected", i, j)
+			}
+		}
+	}
+	return ""
+}
+
 // undone: the record lives on a node whose vector covers its deletion, so that
 // nobody will tell it again, and nobody holds the tombstone any more.
 func (w *world) undone(s *state) string {
@@ -204,6 +221,7 @@ func TestSearch_P4_OursDoesNot(t *testing.T) {
 		{"two nodes, created again", scope{depth: 8, nodes: 2, puts: 2, deletes: 2}},
 		{"three nodes", scope{depth: 7, nodes: 3, puts: 1, deletes: 1}},
 		{"a backup restored", scope{depth: 8, nodes: 2, puts: 1, deletes: 1, restore: true}},
+		{"a person deletes, automation creates again", scope{depth: 11, nodes: 2, puts: 1, deletes: 1, person: true}},
 		{"a member evicted", scope{depth: 7, nodes: 3, deletes: 1, evict: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -213,8 +231,13 @@ func TestSearch_P4_OursDoesNot(t *testing.T) {
 				if why := w.atAll(s); why != "" {
 					return why
 				}
-				if why := w.undone(s); why != "" {
-					return why
+				for _, wrong := range []func(*state) string{w.undone, w.apart} {
+					if why := wrong(s); why != "" {
+						return why
+					}
+				}
+				if w.sc.person {
+					return "" // what a person deleted stands above what automation wrote later
 				}
 				return w.lost(s)
 			})

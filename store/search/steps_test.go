@@ -14,6 +14,7 @@ type scope struct {
 	restore       bool
 	evict         bool
 	sleeps        uint8
+	person        bool // deletes; automation writes
 }
 
 // rule is how tombstones go, and what becomes of records that come in.
@@ -96,7 +97,7 @@ func (w *world) writes(s state, i int) (out []move) {
 			continue
 		}
 		at := n.clock + 1
-		rec := w.lib.write(n.rec, del, n.as, uint8(i), at)
+		rec := w.lib.write(n.rec, del, del && w.sc.person, n.as, uint8(i), at)
 		if rec == 0 {
 			continue
 		}

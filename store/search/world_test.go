@@ -160,11 +160,14 @@ func kind() resource.GroupKind {
 }
 
 // write asks the stamper for a put or a delete; 0 when it refuses.
-func (l *library) write(existing uint16, del bool, as, node, at uint8) uint16 {
+func (l *library) write(existing uint16, del, person bool, as, node, at uint8) uint16 {
 	s := store.Stamper{Instance: writerID(100 + node), Incarnation: writerID(as)}
 	w := &store.Write{Resource: resource.Resource{
 		APIVersion: "note.example.dev/v1", Kind: "Page", Name: "r", Spec: fmt.Appendf(nil, `{"at":%d,"by":%d}`, at, as),
 	}}
+	if person {
+		w.Actor = resource.Human
+	}
 	var post store.Post
 	var err error
 	if del {
@@ -214,7 +217,7 @@ func (s *state) vectorOf(seqs marks) store.Vector {
 // created.
 func begin(l *library) state {
 	var s state
-	rec := l.write(0, false, 0, 0, 1)
+	rec := l.write(0, false, false, 0, 0, 1)
 	s.events[0][0] = event{rec, 1}
 	s.wrote[0] = 1
 	for i := range s.nodes {
