@@ -158,10 +158,10 @@ const (
 // nobody vouches for what its writer had seen. It returns the record to join,
 // which is the incoming one without finalizer entries that were collected here.
 func Receive(current, incoming *resource.Record, f Floor, byEvent bool) (*resource.Record, Verdict) {
-	if byEvent && current != nil && incoming.Creation.Point().Compare(current.Creation.Point()) > 0 {
-		// Its writer did not know the life that is here: it created apart, or it
-		// has collected that life, and its new one must not meet the tombstone.
-		// A comparison joins floors first, and then tells.
+	if byEvent && current != nil && current.Deleted() && incoming.Creation.Point().Compare(current.Creation.Point()) > 0 {
+		// Its writer did not know the life that ended here: it created apart, or
+		// has collected that life, and its new one must not meet the tombstone. A
+		// comparison joins floors first, and then tells.
 		return incoming, Held
 	}
 	if len(f) == 0 {

@@ -18,7 +18,7 @@ type delivered struct {
 // delivered.
 func (r *reader) staged(n *Node, name string, data []byte) {
 	if name == streamCursor {
-		r.open, r.voids = r.open[r.passes(n, data, 0):], n.voided()
+		r.open = r.open[r.passes(n, data, 0):]
 	}
 }
 
@@ -33,13 +33,13 @@ func (r *reader) applying(n *Node, e replicate.Apply) {
 func (r *reader) applied(n *Node, e replicate.Apply) {
 	if e.Batch.Cursor == streamCursor {
 		r.open = r.open[r.passes(n, e.Batch.CursorData, len(e.Batch.Records)+len(e.Refused)):]
-		r.voids = n.voided()
 	}
 }
 
 // passes returns how many deliveries a cursor passes. Their events are what the
 // batch brings: others would be lost to the stream.
 func (r *reader) passes(n *Node, cursor []byte, brought int) int {
+	r.void(n)
 	at, err := readCursor(cursor)
 	if err != nil {
 		n.fleet.breaks("stream cursor: node %d: does not read: %v", n.index, err)
@@ -60,15 +60,20 @@ func (r *reader) passes(n *Node, cursor []byte, brought int) int {
 	switch {
 	case upTo == 0:
 		n.fleet.breaks("stream cursor: node %d stands at message %d, which was not delivered", n.index, at.Seq)
-	case due < brought || uint64(due-brought) > n.voided()-r.voids:
+	case due != brought:
 		n.fleet.breaks("stream cursor: node %d passes %d events up to message %d and brings %d", n.index, due, at.Seq, brought)
 	}
 	return upTo
 }
 
-// voided counts events that their author has declared void: they are not
-// applied.
-func (n *Node) voided() uint64 { return n.core.Status(n.now()).Counters.Void }
+// void takes off the last delivery those of its events that their author has
+// declared void since: the core applies them no more.
+func (r *reader) void(n *Node) {
+	if all := n.core.Status(n.now()).Counters.Void; all > r.voids {
+		r.open[len(r.open)-1].events -= int(all - r.voids)
+		r.voids = all
+	}
+}
 
 func readCursor(b []byte) (c replicate.Cursor, err error) {
 	r := pack.NewReader(b)
