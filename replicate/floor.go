@@ -171,7 +171,8 @@ func (c *Core) collectDone() {
 		c.collectWaits("members to have what others had written by the last round")
 		return
 	}
-	floor := store.FloorOf(noted.least).Cut(hlc.At(c.now.Wall.Add(-c.cfg.CollectAge).UnixMilli(), 0))
+	present, _ := c.reference() // this node's own clock may be the one that is wrong
+	floor := store.FloorOf(noted.least).Cut(hlc.At(present.Add(-c.cfg.CollectAge).UnixMilli(), 0))
 	if mine := c.now.Summary(); !mine.Floor.Reaches(floor) {
 		c.counts.FloorRaises++
 		c.emit(Apply{Batch: store.Batch{Floor: floor}})

@@ -36,7 +36,11 @@ func (t *txn) reclock(now hlc.Timestamp) error {
 	}
 	own := t.incarnations()
 	times := newTimes(ahead, now, keep.HLC)
-	t.become(next, keep)
+	// Nothing of the old incarnation is missing here up to its last stamp: a
+	// floor may speak of that, and this state is not behind it.
+	stands := keep
+	stands.HLC = t.head.Own.HLC
+	t.become(next, stands)
 	t.setBack(max(now, keep.HLC, times[ahead[len(ahead)-1]]), own)
 	for _, inc := range own {
 		m := resource.Reissue{From: inc, To: next.Incarnation, After: now, Time: func(h hlc.Timestamp) hlc.Timestamp {

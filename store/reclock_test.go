@@ -39,7 +39,7 @@ func TestReclock_MovesWhatWasWrittenAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	sound(t, s)
-	if s.Identity().Incarnation == was.Incarnation || s.State().Vector[was.Incarnation] != before.Own {
+	if s.Identity().Incarnation == was.Incarnation || s.State().Vector[was.Incarnation].Seq != before.Own.Seq {
 		t.Errorf("identity %+v, the old incarnation at %+v, want %+v", s.Identity(), s.State().Vector[was.Incarnation], before.Own)
 	}
 	if last := s.Clock().Last(); last.Time().Sub(wall) > time.Second {

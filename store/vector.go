@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"maps"
 	"slices"
@@ -28,10 +29,12 @@ type Vector map[resource.ID]Position
 func (v Vector) Clone() Vector { return maps.Clone(v) }
 
 // above reports whether p is beyond q. Two states may have taken in different
-// events under one dot, from both sides of a fork that has been settled since:
-// then the higher hash stands, or they would never agree.
+// events under one dot, from both sides of a fork that has been settled since,
+// and an author whose clock was wrong vouches for more of its time than its
+// last event says: then the higher hash, and the higher time, stand, or they
+// would never agree.
 func (p Position) above(q Position) bool {
-	return p.Seq > q.Seq || p.Seq == q.Seq && bytes.Compare(p.Hash[:], q.Hash[:]) > 0
+	return cmp.Or(cmp.Compare(p.Seq, q.Seq), bytes.Compare(p.Hash[:], q.Hash[:]), cmp.Compare(p.HLC, q.HLC)) > 0
 }
 
 // Covers reports whether v is at or beyond every entry of o.
