@@ -18,7 +18,7 @@ type delivered struct {
 // delivered.
 func (r *reader) staged(n *Node, name string, data []byte) {
 	if name == streamCursor {
-		r.open, r.voids = r.open[r.passes(n, data, 0):], n.voided()
+		r.open = r.open[r.passes(n, data, 0):]
 	}
 }
 
@@ -33,7 +33,6 @@ func (r *reader) applying(n *Node, e replicate.Apply) {
 func (r *reader) applied(n *Node, e replicate.Apply) {
 	if e.Batch.Cursor == streamCursor {
 		r.open = r.open[r.passes(n, e.Batch.CursorData, len(e.Batch.Records)+len(e.Refused)):]
-		r.voids = n.voided()
 	}
 }
 
@@ -60,7 +59,7 @@ func (r *reader) passes(n *Node, cursor []byte, brought int) int {
 	switch {
 	case upTo == 0:
 		n.fleet.breaks("stream cursor: node %d stands at message %d, which was not delivered", n.index, at.Seq)
-	case due < brought || uint64(due-brought) > n.voided()-r.voids:
+	case due < brought || due > brought && n.voided() == 0:
 		n.fleet.breaks("stream cursor: node %d passes %d events up to message %d and brings %d", n.index, due, at.Seq, brought)
 	}
 	return upTo

@@ -135,7 +135,6 @@ type reader struct {
 	created int64
 	pumping bool
 	open    []delivered // not passed by a cursor yet
-	voids   uint64      // events that were void, up to the last cursor
 }
 
 // place finds the node's place from its stored cursor, as the transport does;
