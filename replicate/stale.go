@@ -23,9 +23,7 @@ func (c *Core) joinFloors(s *session) error {
 		p.Stale = ahead
 	}
 	switch {
-	case behind && ahead:
-		return fmt.Errorf("%w, and so is %s: each must re-bootstrap from a third", ErrStale, c.nameOf(s.peer))
-	case ahead:
+	case ahead && !behind:
 		c.endSession(resultStale, "")
 		return nil
 	case behind && !c.cfg.Rejoin && !c.now.Summary().Rejoin:

@@ -41,14 +41,18 @@ const (
 	SetAside
 	// JoinBoth: what is here is unsent work on the record that the member has.
 	JoinBoth
-	// KeepOurs: what is here was made here and never sent.
+	// KeepOurs: what is here was made here and never sent, or went here.
 	KeepOurs
 )
 
 // Judge says what becomes of a record that is here (nil for none) where the
-// member has theirs (nil for none).
-func (b *Bootstrap) Judge(here, theirs *resource.Record) Fate {
+// member has theirs (nil for none), own being the floor here: two sides of a
+// fleet that each took the other off its roster have each collected what the
+// other has not, and neither's is to come back.
+func (b *Bootstrap) Judge(here, theirs *resource.Record, own Floor) Fate {
 	switch {
+	case here == nil && own.CoversAll(theirs):
+		return KeepOurs // it ended here, and the member has not heard of it
 	case here == nil:
 		return TakeTheirs
 	case theirs == nil:
@@ -74,7 +78,10 @@ func (t *txn) replace(prev *stored, in *Incoming, b *Bootstrap, out *Applied) er
 	if prev != nil {
 		here = &prev.rec
 	}
-	switch b.Judge(here, rec) {
+	switch b.Judge(here, rec, t.floor) {
+	case KeepOurs:
+		out.Gone++
+		return t.broken
 	case SetAside:
 		t.setAside(here, b.Floor, rec.Desired.Stamp, in.From, out)
 	case JoinBoth:
@@ -105,7 +112,7 @@ func (t *txn) bootstrapAbsent(b *Bootstrap, out *Applied) {
 		if err != nil || st == nil {
 			continue
 		}
-		switch b.Judge(&st.rec, nil) {
+		switch b.Judge(&st.rec, nil, t.floor) {
 		case KeepOurs:
 			continue
 		case SetAside:

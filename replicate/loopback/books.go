@@ -39,7 +39,6 @@ func (r *reader) applied(n *Node, e replicate.Apply) {
 // passes returns how many deliveries a cursor passes. Their events are what the
 // batch brings: others would be lost to the stream.
 func (r *reader) passes(n *Node, cursor []byte, brought int) int {
-	r.void(n)
 	at, err := readCursor(cursor)
 	if err != nil {
 		n.fleet.breaks("stream cursor: node %d: does not read: %v", n.index, err)
@@ -60,20 +59,15 @@ func (r *reader) passes(n *Node, cursor []byte, brought int) int {
 	switch {
 	case upTo == 0:
 		n.fleet.breaks("stream cursor: node %d stands at message %d, which was not delivered", n.index, at.Seq)
-	case due != brought:
+	case due < brought || due > brought && n.voided() == 0:
 		n.fleet.breaks("stream cursor: node %d passes %d events up to message %d and brings %d", n.index, due, at.Seq, brought)
 	}
 	return upTo
 }
 
-// void takes off the last delivery those of its events that their author has
-// declared void since: the core applies them no more.
-func (r *reader) void(n *Node) {
-	if all := n.core.Status(n.now()).Counters.Void; all > r.voids {
-		r.open[len(r.open)-1].events -= int(all - r.voids)
-		r.voids = all
-	}
-}
+// voided counts events that their author has declared void: they are not
+// applied.
+func (n *Node) voided() uint64 { return n.core.Status(n.now()).Counters.Void }
 
 func readCursor(b []byte) (c replicate.Cursor, err error) {
 	r := pack.NewReader(b)

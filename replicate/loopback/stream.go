@@ -135,7 +135,6 @@ type reader struct {
 	created int64
 	pumping bool
 	open    []delivered // not passed by a cursor yet
-	voids   uint64      // events that were void so far
 }
 
 // place finds the node's place from its stored cursor, as the transport does;
@@ -208,6 +207,5 @@ func (n *Node) deliver(at replicate.Cursor, m message) {
 		}
 		n.reader.open = append(n.reader.open, d)
 		n.step(replicate.Message{At: at, Realm: m.realm, Origin: m.origin, Data: m.data})
-		n.reader.void(n)
 	}
 }

@@ -169,8 +169,11 @@ func (w *world) sync(s state, i, j int) []move {
 	if w.rule.floors {
 		over, under := s.stamps(a.vec).covers(b.floor), s.stamps(b.vec).covers(a.floor)
 		switch {
-		case !over && !under:
-			return nil // neither may push: an operator decides
+		case !over && !under: // either may be told to go first
+			u := s
+			w.bootstrap(&t, i, j)
+			w.bootstrap(&u, j, i)
+			return []move{{name + ": the first bootstraps", t}, {name + ": the second bootstraps", u}}
 		case !over:
 			w.bootstrap(&t, i, j)
 			return []move{{name + ": the first bootstraps", t}}
@@ -219,7 +222,7 @@ func (w *world) coveredBy(s *state, seqs marks, rec uint16) bool {
 func (w *world) bootstrap(s *state, i, j int) {
 	n, m := &s.nodes[i], s.nodes[j]
 	boot := &store.Bootstrap{Vector: s.vectorOf(m.vec), Floor: floorOf(m.floor)}
-	switch boot.Judge(w.lib.records[n.rec], w.lib.records[m.rec]) {
+	switch boot.Judge(w.lib.records[n.rec], w.lib.records[m.rec], floorOf(n.floor)) {
 	case store.TakeTheirs, store.SetAside:
 		if n.rec != 0 && m.rec == 0 {
 			n.buried = max(n.buried, w.lib.deletion(n.rec))

@@ -20,16 +20,24 @@ func Required() []string {
 		"refused: outranked", "refused: fenced", "refused: conflict", "refused: exists", "refused: not found", "refused: invalid",
 		"refused: owner", "refused: in use", "refused: no space", "refused: failed", "refused: clock",
 		"quarantine entered", "quarantine left", "parked entered", "parked left",
-		"floor raised", "collected", "collected: refused as gone", "event held", "bootstrapped", "stale until allowed", "session: stale",
-		"fault: restore", "fault: clone", "sole copy destroyed", "session: forked", "reincarnated", "past confirmed",
-		"past unanswered", "rollback settled", "fork settled", "clone heard", "clone reidentified", "refused: unconfirmed",
-		"refused: cloned", "clock repaired", "buried", "returned from the dead", "name conflict", "snapshot used",
+		"floor raised", "collected", "collected: refused as gone", "event held",
+		"past confirmed", "past unanswered", "refused: unconfirmed", "clock repaired", "buried", "returned from the dead", "name conflict", "snapshot used",
 	}
 	for _, v := range []Verb{
 		DoCut, DoCutStream, DoIsolate, DoHeal, DoCrash, DoDieLost, DoDieDone, DoFailDisk, DoFill, DoSlow, DoStepClock, DoDrift,
-		DoFreeze, DoPurge, DoRecreate, DoRollback, DoTruncate, DoSnapshot, DoBackup,
+		DoFreeze, DoPurge, DoRecreate, DoRollback, DoTruncate, DoSnapshot,
 	} {
 		names = append(names, "fault: "+string(v))
+	}
+	if slices.Contains(faults(), Restore) {
+		names = append(names, "fault: restore", "fault: back-up", "sole copy destroyed", "session: forked", "reincarnated", "rollback settled",
+			"bootstrapped", "session: stale")
+	}
+	if slices.Contains(faults(), Clone) {
+		names = append(names, "fault: clone", "fork settled", "clone heard", "clone reidentified", "refused: cloned")
+	}
+	if slices.Contains(faults(), Away) {
+		names = append(names, "fault: evicted", "stale until allowed")
 	}
 	for _, d := range []Deed{
 		Put, CAS, Create, Status, Delete, Teardown, Destroy, Release, Claim, Finalize, Unfinal, Child, Large, Crowd, ServeKind, DropKind,
