@@ -145,7 +145,7 @@ func (c *Core) collectAnswered(in Replied) {
 	}
 	theirs := storeVector(st.Vector)
 	for inc, p := range r.least {
-		if q := theirs[inc]; q.Seq < p.Seq {
+		if q := theirs[inc]; q.Seq < p.Seq || q.HLC < p.HLC {
 			r.least[inc] = q // the zero position when the member has nothing of it
 		}
 	}

@@ -125,6 +125,13 @@ func (r *run) copyCloned() bool {
 	return len(r.f.Nodes()) > r.o.Nodes && (r.f.Nodes()[r.o.Nodes].Status().Cloned || r.renamed)
 }
 
+// standing says what a node that does not agree was doing.
+func standing(n *loopback.Node) string {
+	st := n.Status()
+	return fmt.Sprintf("stale %q, cloned %v, clock %s ahead, sessions %v, held %d, void %d, quarantined %d",
+		st.Stale, st.Cloned, st.ClockOffset, st.Counters.Sessions, st.Counters.Held, st.Counters.Void, st.Counters.Quarantined)
+}
+
 // converge is the liveness: agreement within the bound.
 func (r *run) converge() error {
 	bound := agreeWithin
@@ -141,13 +148,13 @@ func (r *run) converge() error {
 	text := ""
 	for i, n := range r.f.Nodes() {
 		s := n.Store.Summary()
-		text += fmt.Sprintf("\n  node %d: up %v, root %.8s, own %d, vector %x, last error %q", i, n.Up(), s.Super, s.Head.Own.Seq, s.VectorDigest[:4], n.Status().LastError)
+		text += fmt.Sprintf("\n  node %d: up %v, root %.8s, own %d, vector %x, last error %q, %s", i, n.Up(), s.Super, s.Head.Own.Seq, s.VectorDigest[:4], n.Status().LastError, standing(n))
 	}
 	for i, n := range r.f.Nodes() {
 		v := n.Store.Summary().Vector
 		for _, inc := range v.Incarnations() {
 			if first := r.f.Nodes()[0].Store.Summary().Vector[inc]; v[inc] != first {
-				text += fmt.Sprintf("\n  node %d has %s at %d (%.8x), node 0 at %d (%.8x)", i, inc, v[inc].Seq, v[inc].Hash, first.Seq, first.Hash)
+				text += fmt.Sprintf("\n  node %d has %s at %d %s (%.8x), node 0 at %d %s (%.8x)", i, inc, v[inc].Seq, v[inc].HLC, v[inc].Hash, first.Seq, first.HLC, first.Hash)
 			}
 		}
 	}
