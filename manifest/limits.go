@@ -5,4 +5,9 @@ const (
 	maxStream  = 256 << 20
 	maxDepth   = 64      // of arrays and objects, the bound of canonical form
 	maxAliased = 100_000 // values that a document may gain through aliases
+
+	// A document's aliases may expand to aliasFree bytes, and to aliasPerByte for
+	// each of its own: a bomb is small.
+	aliasFree    = 256 << 10
+	aliasPerByte = 64
 )

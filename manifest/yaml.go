@@ -23,7 +23,7 @@ func ToJSON(doc []byte) ([]byte, error) {
 	if root == nil {
 		return []byte("null"), nil
 	}
-	w := &writer{anchors: map[string]jsontext.Value{}, copied: &copied{}}
+	w := &writer{anchors: map[string]jsontext.Value{}, copied: &copied{most: min(maxBytes, aliasFree+aliasPerByte*len(doc))}}
 	if err := w.value(root, 0); err != nil {
 		return nil, err
 	}
@@ -39,8 +39,9 @@ type writer struct {
 	*copied
 }
 
-// copied counts what aliases have added, also where a merge threw it away.
-type copied struct{ values, bytes int }
+// copied counts what aliases have added, also where a merge threw it away, and
+// bounds it by what the document paid for.
+type copied struct{ values, bytes, most int }
 
 // value writes one node at a depth of containers around it.
 func (w *writer) value(n *yaml.Node, depth int) error {
@@ -73,8 +74,8 @@ func (w *writer) alias(n *yaml.Node, depth int) error {
 	if !ok {
 		return faultLine(n.Line, "alias *%s has no anchor before it, or is inside it", n.Value)
 	}
-	if w.bytes += len(raw); w.bytes > maxBytes {
-		return faultLine(n.Line, "aliases expand to more than %d bytes", maxBytes)
+	if w.bytes += len(raw); w.bytes > w.most {
+		return faultLine(n.Line, "aliases expand to more than %d bytes", w.most)
 	}
 	count, deepest := tally(raw)
 	if w.values += count; w.values > maxAliased {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"driftless.dev/fuzztest"
 	"driftless.dev/store"
 	"driftless.dev/store/memory"
 )
@@ -30,10 +31,15 @@ func FuzzArchive(f *testing.F) {
 	f.Add(file.Bytes(), byte(0), []byte(nil))
 	f.Add(file.Bytes()[:40], byte(2), []byte{0x91, 0xc4, 0x00})
 	f.Add([]byte("DRIFTSNP"), byte(7), []byte{0xdd, 0xff, 0xff, 0xff, 0xff})
+	cost := fuzztest.Start(f)
 	f.Fuzz(func(t *testing.T, file []byte, kind byte, payload []byte) {
 		if kind > 0 {
 			file = withChunk(kind, payload)
 		}
+		cost.Run(t, file, func() {
+			_, _ = store.Inspect(bytes.NewReader(file), nil)
+			_, _ = store.VerifyArchive(t.Context(), bytes.NewReader(file), cfg)
+		})
 		_, _ = store.Inspect(bytes.NewReader(file), nil)
 		_, bad := store.VerifyArchive(t.Context(), bytes.NewReader(file), cfg)
 		r, _, err := store.Import(t.Context(), bytes.NewReader(file), memory.NewEngine(), cfg, false)
