@@ -16,8 +16,8 @@ type Reissue struct {
 	From, To ID
 	// After is the last write that both sides share.
 	After hlc.Timestamp
-	// Time, when set, gives each write its new time, and creation stamps move
-	// too: for a node whose clock was wrong.
+	// Time, when set, gives each write its new time: for a node whose clock was
+	// wrong.
 	Time func(hlc.Timestamp) hlc.Timestamp
 }
 
@@ -38,22 +38,19 @@ func (m *Reissue) at(t hlc.Timestamp) hlc.Timestamp {
 }
 
 // Record returns the record with its stamps, and what refers to them inside it,
-// renamed; ok is false when there are none, and the record is then r. Creation
-// keeps its stamp unless times move: it names no write that could be lost, and
-// joins by minimum.
-// So do epochs: their holders carry them.
+// renamed; ok is false when there are none, and the record is then r. Creation is
+// renamed too: under its old name a floor might speak of it that another branch
+// has raised. Epochs keep their claims: their holders carry them.
 func (m *Reissue) Record(r *Record) (out *Record, ok bool) {
 	for p := range r.Points() {
-		ok = ok || m.moves(p) && (m.Time != nil || p != r.Creation.Point())
+		ok = ok || m.moves(p)
 	}
-	if !ok && !m.moves(r.Desired.Stamp.Point()) {
+	if !ok {
 		return r, false
 	}
 	c := *r
-	if m.Time != nil {
-		p := m.point(r.Creation.Point())
-		c.Creation.HLC, c.Creation.Writer = p.HLC, p.Writer
-	}
+	created := m.point(r.Creation.Point())
+	c.Creation.HLC, c.Creation.Writer = created.HLC, created.Writer
 	c.Desired = moved(m, r.Desired, r.Desired.Value)
 	if d := r.Deletion; d != nil {
 		v := d.Value

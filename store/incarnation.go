@@ -153,7 +153,7 @@ func (t *txn) become(next Identity, last Position) {
 	past := Past{Incarnation: old, Last: last.Seq, Cut: last.Seq < t.head.Own.Seq}
 	t.metas[metaOwn+string(old[:])] = past.appendTo(nil)
 	t.retired = append(t.retired, past)
-	if last.Seq > 0 {
+	if last != (Position{}) {
 		t.vector[old] = last
 	}
 	t.head.Own = Position{}

@@ -155,7 +155,7 @@ func TestReissue_RenamesWhatRefersToTheWrites(t *testing.T) {
 	for p := range last.Points() {
 		points = append(points, p)
 	}
-	points = append(points[1:], last.Observed.Value.Incarnation)
+	points = append(points, last.Observed.Value.Incarnation)
 	points = append(points, last.Desired.Context...)
 	points = append(points, last.Deletion.Context...)
 	for _, p := range points {

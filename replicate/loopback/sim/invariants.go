@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 
 	"driftless.dev/replicate/loopback"
 	"driftless.dev/resource"
@@ -113,6 +114,9 @@ func (r *run) vectorTrue(n *loopback.Node) error {
 	for _, inc := range vector.Incarnations() {
 		p := vector[inc]
 		w := r.books.byDot[dot{inc, p.Seq, p.Hash}]
+		if p.Seq == 0 && r.books.endedAt(inc, p) {
+			continue // none of its events stands
+		}
 		if w == nil {
 			return violation("vector", "node %d covers event %s/%d, which nobody wrote so", n.Index(), inc, p.Seq)
 		}
@@ -139,10 +143,22 @@ func (r *run) includes(n *loopback.Node, w *write) error {
 	}
 	for _, v := range w.versions {
 		if !v.renamed && !r.books.included(here, v) {
-			return violation("vector", "node %d covers event %s/%d and does not hold its %s of %s", n.Index(), w.incarnation, w.seq, v.name, w.record.Name)
+			return violation("vector", "node %d covers event %s/%d and does not hold its %s of %s, written at %s%s", n.Index(), w.incarnation, w.seq, v.name, w.record.Name, v.stamp.Point(), described(here))
 		}
 	}
 	return nil
+}
+
+// described lists what a record holds.
+func described(rec *resource.Record) string {
+	if rec == nil {
+		return "; it is not there"
+	}
+	text := fmt.Sprintf("; created %s", rec.Creation.Point())
+	for _, v := range registersOf(rec) {
+		text += fmt.Sprintf("\n    %s %s", v.name, v.stamp.Point())
+	}
+	return text
 }
 
 // publishedTrue: the outbox's cursor passes only what the stream took.

@@ -54,7 +54,7 @@ func faults() []Fault {
 	return []Fault{
 		Drop, Duplicate, LongWay, Cut, Isolate, CutStream, StreamLoss, StreamTwice, Streamless, Purge, Recreate, Rollback,
 		Truncate, Crash, CommitLost, CommitDead, CommitFails, DiskFull, DiskSlow, ClockStep, ClockSkew, ClockDrift, Freeze, LateKinds,
-		Snapshots,
+		Snapshots, Restore, Clone, Away,
 		// Restore, Clone, Away: each shows what is not mended yet (docs/RELIABILITY.md).
 	}
 }
