@@ -171,11 +171,10 @@ func lyingDisk(r *round) {
 		d.order("lie off")
 		r.injected++
 		n.start()
-		if n.ended(2*time.Second) && n.err != nil {
+		if !n.starts(30 * time.Second) {
 			caught++ // it names the damage and does not start
 			continue
 		}
-		n.answers(30 * time.Second)
 		if lost := r.wholeSince(n, before); lost > 0 {
 			r.lost += lost
 			caught++

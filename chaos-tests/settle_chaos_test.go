@@ -61,6 +61,20 @@ func (n *node) answers(within time.Duration) {
 	eventually(n.t, within, n.name+" answers", func(ctx context.Context) error { return n.client.Healthz(ctx) })
 }
 
+// starts tells whether the node comes to serve, or ends instead.
+func (n *node) starts(within time.Duration) (serves bool) {
+	n.t.Helper()
+	eventually(n.t, within, n.name+" serves or ends", func(ctx context.Context) error {
+		if n.ended(0) {
+			return nil
+		}
+		err := n.client.Healthz(ctx)
+		serves = err == nil
+		return err
+	})
+	return serves
+}
+
 // alive checks that one node hears another as it should.
 func (r *round) alive(at, of *node) {
 	r.t.Helper()
