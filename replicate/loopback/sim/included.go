@@ -10,9 +10,9 @@ import (
 // a version in it: it is there, or something above it is, or it went with what
 // was collected.
 func (b *books) included(r *resource.Record, v *version) bool {
-	if r == nil || v.write != nil && r.Creation.Point().Compare(v.write.record.Creation.Point()) > 0 {
-		// Creation joins by minimum: a later one is that of another life, and the
-		// version's own has been collected here.
+	if r == nil || v.write != nil && r.Creation.Point() != v.write.record.Creation.Point() && b.ended(v, resource.Point{}) {
+		// Another life, or one that was created apart: the version's own ended, and
+		// may have been collected before the two met.
 		return b.ended(v, resource.Point{})
 	}
 	if have, ok := held(r, v.name); ok && (have.stamp == v.stamp || !above(v, &have)) {
