@@ -169,6 +169,8 @@ func Receive(current, incoming *resource.Record, f Floor, byEvent bool) (*resour
 	}
 	earlier := current == nil || incoming.Creation.Point().Compare(current.Creation.Point()) < 0
 	switch {
+	case current != nil && !byEvent && oneLife(current, incoming):
+		// Created under another name since (resource.Reissue).
 	case earlier && f.CoversAll(incoming):
 		return incoming, Gone
 	case earlier && byEvent && f.Covers(incoming.Creation.Point()):
@@ -178,6 +180,14 @@ func Receive(current, incoming *resource.Record, f Floor, byEvent bool) (*resour
 		return f.Covers(e.At) && (!e.Present || current != nil && !hasFinalizer(current, e.Key))
 	})
 	return out, Join
+}
+
+// oneLife reports whether two versions hold a write in common, whatever they say
+// of their creation.
+func oneLife(a, b *resource.Record) bool {
+	return a.Holds(b.Desired.Stamp.Point()) ||
+		b.Deletion != nil && a.Holds(b.Deletion.Stamp.Point()) ||
+		b.Observed != nil && a.Holds(b.Observed.Stamp.Point())
 }
 
 func hasFinalizer(r *resource.Record, key string) bool {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,6 +134,29 @@ func standing(n *loopback.Node) string {
 		st.Stale, st.Cloned, st.ClockOffset, st.Counters.Sessions, st.Counters.Held, st.Counters.Void, st.Counters.Quarantined)
 }
 
+// differing lists the first records that are not the same everywhere.
+func (r *run) differing() (text string) {
+	listed := 0
+	for _, id := range r.books.records {
+		forms := map[[32]byte]string{}
+		for _, n := range r.f.Nodes() {
+			rec, err := n.Store.Record(id.String())
+			if err != nil {
+				forms[[32]byte{}] += fmt.Sprintf("\n  node %d has no %s", n.Index(), id)
+			} else {
+				forms[rec.Digest()] += fmt.Sprintf("\n  node %d has %s %s%s", n.Index(), id, rec.Name, described(&rec))
+			}
+		}
+		if len(forms) > 1 && listed < 3 {
+			listed++
+			for _, n := range slices.Sorted(maps.Values(forms)) {
+				text += n
+			}
+		}
+	}
+	return text
+}
+
 // converge is the liveness: agreement within the bound.
 func (r *run) converge() error {
 	bound := agreeWithin
@@ -158,7 +183,7 @@ func (r *run) converge() error {
 			}
 		}
 	}
-	return violation("liveness", "no agreement %s after the heal%s", bound, text)
+	return violation("liveness", "no agreement %s after the heal%s%s", bound, text, r.differing())
 }
 
 // settle waits until the agreement lasts: collection goes on for a while, and
