@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"driftless.dev/replicate/loopback"
+	"driftless.dev/resolve"
 	"driftless.dev/resource"
 	"driftless.dev/store"
 )
@@ -142,11 +143,30 @@ func (r *run) includes(n *loopback.Node, w *write) error {
 		return err
 	}
 	for _, v := range w.versions {
-		if !v.renamed && !r.books.included(here, v) {
+		if !v.renamed && !r.books.included(here, v) && !r.setAside(v) {
 			return violation("vector", "node %d covers event %s/%d and does not hold its %s of %s, written at %s%s", n.Index(), w.incarnation, w.seq, v.name, w.record.Name, v.stamp.Point(), described(here))
 		}
 	}
 	return nil
+}
+
+// setAside reports whether a version is in some ledger as collected: unsent work
+// on a record that the others had forgotten, which its node gave up with the
+// record when it rejoined, and vouches for all the same.
+func (r *run) setAside(v *version) bool {
+	for _, n := range r.f.Nodes() {
+		rows, err := n.Store.Ledger(1 << 20)
+		if err != nil {
+			continue
+		}
+		for i := range rows {
+			l := &rows[i]
+			if l.Reason == resolve.Collected && l.Record.ID == v.id && l.Register == v.name && l.Stamp.Point() == v.stamp.Point() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // described lists what a record holds.
