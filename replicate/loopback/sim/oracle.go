@@ -262,7 +262,7 @@ func (r *run) joined() error {
 			return err
 		}
 		for _, v := range r.newest(id) {
-			if r.books.included(here, v) {
+			if r.books.included(here, v) || r.setAside(v) {
 				continue
 			}
 			promise := "P5"
