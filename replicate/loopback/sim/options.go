@@ -94,7 +94,7 @@ func Draw(seed uint64) Options {
 
 // apart lists what is not drawn together with Away: what such runs find is open
 // (docs/RELIABILITY.md, "Open").
-func apart() []Fault { return nil }
+func apart() []Fault { return []Fault{ClockSkew, Clone} }
 
 // chance is the random source of one purpose.
 func chance(seed uint64, purpose string) *rand.Rand {
