@@ -31,7 +31,7 @@ func (c *Core) joinFloors(s *session) error {
 		c.endSession(resultStale, "")
 		return nil
 	case behind:
-		s.boot = &store.Bootstrap{Vector: vector, Floor: theirs}
+		s.boot = &store.Bootstrap{Vector: vector, Floor: theirs, From: s.peer}
 		return c.compareRoots(s)
 	}
 	c.rec.stale = ""

@@ -15,6 +15,8 @@ import (
 type Bootstrap struct {
 	Vector Vector
 	Floor  Floor
+	// From is the member's instance, for the ledger.
+	From resource.ID
 	// Absent are records that the member does not have.
 	Absent []resource.ID
 }
@@ -116,7 +118,7 @@ func (t *txn) bootstrapAbsent(b *Bootstrap, out *Applied) {
 		case KeepOurs:
 			continue
 		case SetAside:
-			t.setAside(&st.rec, b.Floor, resource.Stamp{}, resource.ID{}, out)
+			t.setAside(&st.rec, b.Floor, resource.Stamp{}, b.From, out)
 		}
 		out.Gone++
 		t.collect(st)
