@@ -68,7 +68,7 @@ func (c *Cost) String() string {
 // for. Background work allocates too, so an excess must show three times.
 func (c *Cost) Run(t testing.TB, input []byte, read func()) {
 	t.Helper()
-	limit := c.bound.Of(len(input))
+	limit := c.bound.Of(len(input)) * raceFactor
 	least := uint64(0)
 	for i := range 3 {
 		n := allocated(input, read)

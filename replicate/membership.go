@@ -311,9 +311,7 @@ func (c *Core) compare(p *Peer, joined bool) {
 		if p.VectorDigest == mine.VectorDigest {
 			p.Applied = max(p.Applied, mine.Head.Own.Seq)
 		}
-		if joined && p.VectorDigest != mine.VectorDigest {
-			c.rec.ask(p.Instance) // equal state, unequal vectors: adopt
-		}
+		c.compareVectors(p, joined, p.VectorDigest == mine.VectorDigest)
 		return
 	}
 	if !p.differs {
@@ -326,6 +324,20 @@ func (c *Core) compare(p *Peer, joined bool) {
 	if c.now.Mono-p.differsAt >= patience {
 		p.differsAt = c.now.Mono
 		c.rec.ask(p.Instance)
+	}
+}
+
+// compareVectors judges a member whose state is the same: vectors that stay
+// unequal are made one by a session that has nothing else to do.
+func (c *Core) compareVectors(p *Peer, joined, equal bool) {
+	switch {
+	case equal:
+		p.unequalAt = 0
+	case joined, p.unequalAt > 0 && c.now.Mono-p.unequalAt >= behindPatience:
+		p.unequalAt = 0
+		c.rec.ask(p.Instance)
+	case p.unequalAt == 0:
+		p.unequalAt = c.now.Mono
 	}
 }
 

@@ -37,6 +37,7 @@ type Peer struct {
 	LastMatch time.Time
 	// differsAt is since when they are not, on the monotonic clock.
 	differs   bool
+	unequalAt time.Duration // since when the vectors are not, while the roots are; 0 when they are
 	differsAt time.Duration
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"driftless.dev/replicate/loopback"
-	"driftless.dev/resolve"
 	"driftless.dev/resource"
 	"driftless.dev/store"
 )
@@ -161,7 +160,7 @@ func (r *run) setAside(v *version) bool {
 		}
 		for i := range rows {
 			l := &rows[i]
-			if l.Reason == resolve.Collected && l.Record.ID == v.id && l.Register == v.name && l.Stamp.Point() == v.stamp.Point() {
+			if l.Reason == "collected" && l.Record.ID == v.id && l.Register == v.name && l.Stamp.Point() == v.stamp.Point() {
 				return true
 			}
 		}
