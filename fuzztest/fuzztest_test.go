@@ -57,7 +57,7 @@ func TestRun_HoldsTheBound(t *testing.T) {
 	for _, c := range []struct {
 		n    int
 		over bool
-	}{{1 << 10, false}, {1 << 20, true}} {
+	}{{1 << 10, false}, {8 << 20, true}} {
 		inner := &recorder{TB: t}
 		func() {
 			defer func() { _ = recover() }()
