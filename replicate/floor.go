@@ -145,9 +145,7 @@ func (c *Core) collectAnswered(in Replied) {
 	}
 	theirs := storeVector(st.Vector)
 	for inc, p := range r.least {
-		if q := theirs[inc]; q.Seq < p.Seq || q.HLC < p.HLC {
-			r.least[inc] = q // the zero position when the member has nothing of it
-		}
+		r.least[inc] = p.Least(theirs[inc]) // the zero position when the member has nothing of it
 	}
 	if own := st.Heartbeat.Own; own.Seq > 0 {
 		r.heads[own.Incarnation] = store.Position{Seq: own.Seq, HLC: own.HLC, Hash: own.Hash}

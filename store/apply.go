@@ -278,6 +278,7 @@ func (t *txn) cover(inc resource.ID, p Position, out *Applied) {
 	}
 	delete(t.disputed, inc)
 	t.settled = append(t.settled, inc)
+	p.HLC = max(p.HLC, t.position(inc).HLC) // its author may have vouched for more
 	for ok := true; ok; p, ok = t.next(inc, p) {
 		t.vector[inc], out.Covered[inc] = p, p
 	}
@@ -299,7 +300,7 @@ func (t *txn) next(inc resource.ID, p Position) (Position, bool) {
 func (t *txn) adopt(v Vector, out *Applied) {
 	for _, inc := range v.Incarnations() {
 		if inc != t.identity.Incarnation && v[inc].above(t.position(inc)) {
-			t.cover(inc, v[inc], out)
+			t.cover(inc, t.position(inc).join(v[inc]), out)
 		}
 	}
 }

@@ -28,13 +28,31 @@ type Vector map[resource.ID]Position
 // Clone returns a copy.
 func (v Vector) Clone() Vector { return maps.Clone(v) }
 
-// above reports whether p is beyond q. Two states may have taken in different
-// events under one dot, from both sides of a fork that has been settled since,
-// and an author whose clock was wrong vouches for more of its time than its
-// last event says: then the higher hash, and the higher time, stand, or they
-// would never agree.
-func (p Position) above(q Position) bool {
-	return cmp.Or(cmp.Compare(p.Seq, q.Seq), bytes.Compare(p.Hash[:], q.Hash[:]), cmp.Compare(p.HLC, q.HLC)) > 0
+// above reports whether p rises q when it is joined into it.
+func (p Position) above(q Position) bool { return q.join(p) != q }
+
+// join is the maximum, event and time apart. Two states may have taken in
+// different events under one dot, from both sides of a fork that has been
+// settled since: then the higher hash stands, or they would never agree. And an
+// author whose clock was wrong vouches for more of its time than its last event
+// says.
+func (p Position) join(q Position) Position {
+	at := max(p.HLC, q.HLC)
+	if cmp.Or(cmp.Compare(q.Seq, p.Seq), bytes.Compare(q.Hash[:], p.Hash[:])) > 0 {
+		p = q
+	}
+	p.HLC = at
+	return p
+}
+
+// Least is the minimum of two positions, event and time apart: what both cover.
+func (p Position) Least(q Position) Position {
+	at := min(p.HLC, q.HLC)
+	if q.Seq < p.Seq {
+		p = q
+	}
+	p.HLC = at
+	return p
 }
 
 // Covers reports whether v is at or beyond every entry of o.
@@ -51,7 +69,7 @@ func (v Vector) Covers(o Vector) bool {
 func (v Vector) Join(o Vector) (rose []resource.ID) {
 	for _, id := range o.Incarnations() {
 		if o[id].above(v[id]) {
-			v[id] = o[id]
+			v[id] = v[id].join(o[id])
 			rose = append(rose, id)
 		}
 	}

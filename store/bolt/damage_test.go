@@ -66,6 +66,8 @@ func TestVerify_NamesDamage(t *testing.T) {
 	zeroed := func(from, to int) []byte {
 		return append(append(bytes.Clone(file[:from]), make([]byte, to-from)...), file[to:]...)
 	}
+	// Which pages are free differs from run to run, and damage there is none: so
+	// all of them are meant, or all behind one.
 	for name, content := range map[string][]byte{
 		"text":               []byte("not a database"),
 		"garbage":            bytes.Repeat([]byte{0xa5, 0x5a}, len(file)/2),
@@ -75,8 +77,8 @@ func TestVerify_NamesDamage(t *testing.T) {
 		"half":               file[:len(file)/2/page*page],
 		"within a page":      file[:5*page+100],
 		"no metas":           zeroed(0, 2*page),
-		"pages zeroed":       zeroed(2*page, 20*page),
-		"a page twice":       append(append(bytes.Clone(file[:4*page]), file[5*page:6*page]...), file[5*page:]...),
+		"pages zeroed":       zeroed(2*page, len(file)-page),
+		"a page twice":       append(bytes.Clone(file[:4*page]), file[3*page:len(file)-page]...),
 		"metas with garbage": append(bytes.Clone(file[:2*page]), bytes.Repeat([]byte{0xff}, len(file)-2*page)...),
 	} {
 		t.Run(name, func(t *testing.T) {

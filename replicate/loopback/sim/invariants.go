@@ -100,7 +100,7 @@ func (r *run) invariants() error {
 // the time of its last event, for one before it.
 func (b *books) endedAt(inc resource.ID, p store.Position) bool {
 	for at, w := range b.byDot {
-		if at.incarnation == inc && at.seq > p.Seq && w.hlc == p.HLC {
+		if at.incarnation == inc && at.seq >= p.Seq && w.hlc == p.HLC {
 			return true
 		}
 	}

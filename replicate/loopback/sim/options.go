@@ -74,6 +74,15 @@ type Options struct {
 
 // Draw expands a seed.
 func Draw(seed uint64) Options {
+	o := DrawAll(seed)
+	if o.Has(Away) {
+		return o.Without(apart()...)
+	}
+	return o
+}
+
+// DrawAll expands a seed with nothing kept apart.
+func DrawAll(seed uint64) Options {
 	rng := chance(seed, "options")
 	o := Options{Seed: seed, Nodes: 3 + rng.IntN(3), Rounds: 30 + rng.IntN(50), Names: 1 + rng.IntN(4)}
 	if rng.IntN(12) == 0 {
@@ -85,9 +94,6 @@ func Draw(seed uint64) Options {
 		if on := rng.Float64() < share; on && (f != Streamless || rng.IntN(3) == 0) {
 			o.Faults = append(o.Faults, f)
 		}
-	}
-	if o.Has(Away) {
-		return o.Without(apart()...)
 	}
 	return o
 }
