@@ -96,11 +96,12 @@ func (r *run) invariants() error {
 	return r.bury()
 }
 
-// endedAt reports whether an author whose clock was wrong may vouch so: up to
-// the time of its last event, for one before it.
+// endedAt reports whether the time of a position may be another event's: of an
+// author whose clock was wrong, who vouches up to its last, or of another branch
+// that was taken in too.
 func (b *books) endedAt(inc resource.ID, p store.Position) bool {
 	for at, w := range b.byDot {
-		if at.incarnation == inc && at.seq >= p.Seq && w.hlc == p.HLC {
+		if at.incarnation == inc && w.hlc == p.HLC {
 			return true
 		}
 	}
