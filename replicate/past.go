@@ -109,7 +109,7 @@ func (c *Core) vouch(claim store.Position, then func(store.Vouching) error) erro
 	switch own := c.now.Summary().Head.Own; {
 	case claim.Seq > own.Seq:
 		return then(store.Beyond)
-	case claim.Seq == 0 || claim == own:
+	case claim.Seq == 0 || claim.Seq == own.Seq && claim.Hash == own.Hash: // whatever time is vouched for beside it
 		return then(store.Shared)
 	case claim.Seq == own.Seq:
 		return then(store.Forked)

@@ -240,6 +240,28 @@ func TestPast_ConfirmedKeepsItsIncarnation(t *testing.T) {
 	}
 }
 
+// The hash alone tells whose event a member holds: its position may carry a
+// later time, of another branch or of what an author vouched for.
+func TestPast_AnotherTimeIsNoFork(t *testing.T) {
+	w := collecting(t, "a", "b")
+	a, b := w.rigs[0], w.rigs[1]
+	w.write(a, "first")
+	w.run(time.Second)
+	was, held := a.store.Identity(), a.store.Head().Own
+	held.HLC += 1 << 16
+	if _, err := b.store.Apply(context.Background(), store.Batch{Adopt: store.Vector{was.Incarnation: held}}); err != nil {
+		t.Fatal(err)
+	}
+	w.grown(b)
+	w.run(10 * time.Second)
+	if b.store.State().Vector[was.Incarnation].HLC != held.HLC {
+		t.Fatal("the case did not arise: b holds the same time")
+	}
+	if st := a.status(); a.store.Identity() != was || st.Counters.Forks != 0 {
+		t.Errorf("identity %+v, was %+v; %d forks", a.store.Identity(), was, st.Counters.Forks)
+	}
+}
+
 // P5: one copy of a directory wrote while nobody could tell, and under its old
 // incarnation; the fleet has other events there. Its part is written anew.
 func TestPast_Forked(t *testing.T) {
