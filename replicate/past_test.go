@@ -166,6 +166,22 @@ func TestStale_RejoinsByBootstrap(t *testing.T) {
 	}
 }
 
+// A leave to rejoin that an operator gives to a node that needs none ends with
+// the next comparison: it does not stand for years.
+func TestStale_LeaveThatIsNotNeededEnds(t *testing.T) {
+	w := collecting(t, "a", "b")
+	a := w.rigs[0]
+	for range 2 {
+		if err := a.store.AllowRejoin(); err != nil {
+			t.Fatal(err)
+		}
+		w.run(5 * time.Second)
+		if a.store.RejoinAllowed() {
+			t.Fatal("the leave stands")
+		}
+	}
+}
+
 // A directory that was rolled back finds out before it writes: the fleet's
 // copies come back, and what it writes goes under a new incarnation.
 func TestPast_RolledBack(t *testing.T) {

@@ -48,7 +48,8 @@ type reconciler struct {
 	joinUntil time.Duration
 	// stale says why this copy may not join the others' states, "" when it may.
 	stale string
-	// joined says that the store was told that it is a member's.
+	// joined says that the store was told that it is a member's and has not done
+	// so yet.
 	joined bool
 	// lastError is what the last failed session or refused message said.
 	lastError   string

@@ -49,10 +49,11 @@ func (c *Core) joinFloors(s *session) error {
 // joined notes that this state was compared with a member's as an equal: from
 // then on it is one of the fleet, and a re-bootstrap is an operator's to allow.
 func (c *Core) joined() {
-	if c.now.Summary().Rejoin && !c.rec.joined {
-		c.rec.joined = true
+	leave := c.now.Summary().Rejoin
+	if leave && !c.rec.joined {
 		c.emit(Joined{})
 	}
+	c.rec.joined = leave // told, until it is so: a leave given later ends in its turn
 }
 
 // raiseTheirs hands this side's floor to a member that has a lower one, which
